@@ -125,18 +125,21 @@ def extract(
     >>> _ = (place / "a.txt").write_text("Total: 5.00")
     >>> def last_word(document):
     ...     return {"total": document["pages"][0].split()[-1]}
-    >>> found = extract(place, "fields: {total: number}", place / "out", last_word, ExtractOptions(jobs=0))
-    >>> found.counts["predicted"]
+    >>> options = ExtractOptions(jobs=0)
+    >>> extraction = extract(place, "fields: {total: number}", place / "out", last_word, options)
+    >>> extraction.counts["predicted"]
     1
     """
     options, watch = options or ExtractOptions(), watch or Watch()
     parsed = _read_spec(spec)
-    found = list_documents(Path(docs))
-    files = choose_files(found.files, options, parsed.statistics.seed)
-    for note in found.notes:
+    listing = list_documents(Path(docs))
+    files = choose_files(listing.files, options, parsed.statistics.seed)
+    for note in listing.notes:
         watch.tell(f"note: {note}")
-    if found.skipped:
-        watch.tell(f"left out, of other kinds: {len(found.skipped):,} files, such as {found.skipped[0].name}")
+    if listing.skipped:
+        watch.tell(
+            f"left out, of other kinds: {len(listing.skipped):,} files, such as {listing.skipped[0].name}"
+        )
     with ExitStack() as stack:
         opened = stack.enter_context(open_system(system, parsed, ExtractionInput(Path(docs), files)))
         options = replace(options, repeats=max(opened.repeats, options.repeats))
@@ -172,8 +175,8 @@ def print_retries(kinds: Sequence[str], out: Path, tell: Callable[[str], None]) 
         return
     missing = [] if failures is None else [kind for kind in kinds if kind not in failures]
     if missing:
-        known = ", ".join(failures or ()) or "none"
-        tell(f"--retry: no document of {out} failed as {', '.join(missing)}; its failures: {known}")
+        listed = ", ".join(failures or ()) or "none"
+        tell(f"--retry: no document of {out} failed as {', '.join(missing)}; its failures: {listed}")
 
 
 def estimate_extraction(
@@ -279,13 +282,13 @@ def _estimate_requests(system: System, loaded: Iterable[LoadedDocument], many: i
     """
     documents = failed = calls = prompt = completion = 0
     costs: list[tuple[float | None, float | None]] = []
-    for one in loaded:
+    for document in loaded:
         documents += 1
-        transcript = one.transcript
+        transcript = document.transcript
         if isinstance(transcript, DocumentError):
             failed += 1
             continue
-        task = replace(system.task, images=one.images)
+        task = replace(system.task, images=document.images)
         steps = [next(system.strategy.extract(transcript, task), ())]
         if isinstance(getattr(system.strategy, "detect", None), Detect):
             steps.append(_after_detection(system.strategy, transcript, task))
@@ -311,13 +314,13 @@ def _estimate_requests(system: System, loaded: Iterable[LoadedDocument], many: i
 def _after_detection(strategy: Strategy, transcript: Transcript, task: Task) -> tuple[Request, ...]:
     """Return what is asked of a document of the type, or of the unknown one, that takes the most tokens."""
     types = DocumentTypes.of(task.spec)
-    found: list[tuple[Request, ...]] = []
+    requests: list[tuple[Request, ...]] = []
     for kind in (None, *dict.fromkeys(types.names.values())):
         steps = strategy.extract(transcript, task)
         if next(steps, None) is not None:
             with suppress(StopIteration):  # no other field applies
-                found.append(steps.send((ModelAnswer(encode({types.choice.name: kind}).decode()),)))
-    return max(found, key=lambda step: sum(map(_tokens, step)), default=())
+                requests.append(steps.send((ModelAnswer(encode({types.choice.name: kind}).decode()),)))
+    return max(requests, key=lambda step: sum(map(_tokens, step)), default=())
 
 
 def _tokens(request: Request) -> int:
@@ -351,8 +354,8 @@ def name_documents(
     of gold.
 
     >>> from pathlib import Path
-    >>> found = name_documents([DocumentFile(name, Path(name)) for name in ("a.md", "b/a.txt")], ["a"])
-    >>> [(file.id, str(file.path)) for file in found.readings[""]], found.notes
+    >>> documents = name_documents([DocumentFile(name, Path(name)) for name in ("a.md", "b/a.txt")], ["a"])
+    >>> [(file.id, str(file.path)) for file in documents.readings[""]], documents.notes
     ([('a', 'a.md')], ('1 document (such as b/a.txt) without gold: left out',))
     """
     names = [file.id for file in files]
@@ -365,17 +368,17 @@ def name_documents(
         raise _nothing(names, ids, pattern)
     _refuse_twins(joined)
     is_shared = len({(own, joined.readings.get(name)) for name, own in owners.items()}) < len(owners)
-    found: dict[str, list[DocumentFile]] = {}
+    by_reading: dict[str, list[DocumentFile]] = {}
     order = {own: at for at, own in enumerate(ids)}
     for file in sorted(
         (file for file in files if file.id in owners), key=lambda file: order[owners[file.id]]
     ):
         own = owners[file.id]
-        one = replace(file, gold=own) if is_shared else replace(file, id=own)
-        found.setdefault(joined.readings.get(file.id, ""), []).append(one)
+        document = replace(file, gold=own) if is_shared else replace(file, id=own)
+        by_reading.setdefault(joined.readings.get(file.id, ""), []).append(document)
     return NamedDocuments(
         {
-            name: tuple(found[name])
+            name: tuple(by_reading[name])
             for name in dict.fromkeys(joined.readings.get(name, "") for name in owners)
         },
         tuple(_remarks(names, ids, joined, list(folders), is_shared=is_shared)),
@@ -403,13 +406,13 @@ def _remarks(
 def _nothing(names: Sequence[str], ids: Sequence[str], pattern: str | None) -> ProblemsError:
     if pattern is None:
         near = describe_near(names, ids)
-        found = find_pattern(names, ids) if ids else ""
+        proposal = find_pattern(names, ids) if ids else ""
         such = (
             f"name documents after the ids of gold, such as {ids[0]!r}, or give {OPTION}"
             if ids
             else "give gold"
         )
-        such = f"give {OPTION} '{found}'" if found else such
+        such = f"give {OPTION} '{proposal}'" if proposal else such
         what = f"no document has gold; the first document is {names[0]!r}"
         return problem("--docs", what, "; ".join((*near, such)), "no_gold")
     first = (
@@ -428,7 +431,7 @@ def _readings(names: Sequence[str], ids: Sequence[str]) -> dict[str, list[str]]:
     paths = {way(PurePath(name)) for name in names for way in (WAYS[0], WAYS[2])}
     is_same = (
         len(folders) > 1
-        and all(one == stems[0] for one in stems)
+        and all(own == stems[0] for own in stems)
         and len(set(stems[0])) == len(stems[0])
         and len(set().union(*formats)) < sum(map(len, formats))
     )
@@ -485,11 +488,11 @@ class _Task(Struct, frozen=True):
     """What a sweep works on, read and checked."""
 
     plan: Plan
-    held: SystemsFile
+    systems_file: SystemsFile
     entries: tuple[SystemEntry, ...]
     readings: Mapping[str, tuple[DocumentFile, ...]]
     """The documents by their reading; a single one has no name."""
-    given: ExtractionInput
+    inputs: ExtractionInput
     """What examples must differ from."""
     notes: tuple[str, ...]
     is_part: bool
@@ -527,8 +530,8 @@ def run(  # noqa: PLR0913
     >>> place = pathlib.Path(tempfile.mkdtemp())
     >>> _ = (place / "a.txt").write_text("Total: 5.00")
     >>> gold, spec = [{"id": "a", "total": 5}], "fields: {total: {type: number, labels: [Total]}}"
-    >>> found = run(place, spec, gold, place / "out", options=SweepOptions(ExtractOptions(jobs=0)))
-    >>> found.run.result.value("accuracy")
+    >>> sweep = run(place, spec, gold, place / "out", options=SweepOptions(ExtractOptions(jobs=0)))
+    >>> sweep.run.result.value("accuracy")
     1.0
     """
     options, watch, place = options or SweepOptions(), watch or Watch(), Path(out)
@@ -538,18 +541,18 @@ def run(  # noqa: PLR0913
     for note in task.notes:
         watch.tell(note)
     with ExitStack() as stack:
-        made = _extract_all(_open_all(task, place, stack), task, place, options, watch)
-    stopped = Sweep(place, made, notes=task.notes)
+        extractions = _extract_all(_open_all(task, place, stack), task, place, options, watch)
+    stopped = Sweep(place, extractions, notes=task.notes)
     if stopped.is_interrupted:
         return stopped
-    complete = [entry for entry in task.entries if made[entry.name].is_complete]
+    complete = [entry for entry in task.entries if extractions[entry.name].is_complete]
     if not complete:
         return stopped
     result = score(gold, {entry.name: place / entry.name for entry in complete}, task.plan, options.score)
     noted = replace(result, run={**result.run, "command": list(options.command)})
     saved = Run.open(noted.save(place / RUN).folder)
     effects = _effects(complete, place, gold, task.plan, options)
-    sweep = Sweep(place, made, saved, effects, task.notes, options.command)
+    sweep = Sweep(place, extractions, saved, effects, task.notes, options.command)
     write_file(place / SUMMARY, [sweep.summary_text().encode()])
     return sweep
 
@@ -564,27 +567,29 @@ def estimate(
     """Return what each system would ask and cost; documents are loaded, nothing is sent."""
     options = options or SweepOptions()
     task = _read(docs, spec, gold, systems, options)
-    found = {}
+    estimates = {}
     for entry in task.entries:
         with ExitStack() as stack:
-            opened = stack.enter_context(open_entry(entry, task.held, task.plan.spec, task.given))
+            opened = stack.enter_context(open_entry(entry, task.systems_file, task.plan.spec, task.inputs))
             chosen = replace(options.extract, repeats=max(entry.repeats, options.extract.repeats))
-            found[entry.name] = estimate_system(opened, task.files(entry), chosen, stack)
-    return found
+            estimates[entry.name] = estimate_system(opened, task.files(entry), chosen, stack)
+    return estimates
 
 
 def _read(docs: str | Path, spec: Any, gold: Records, systems: Any, options: SweepOptions) -> _Task:
     plan = read_plan(spec)
-    held = read_systems(OFFLINE if systems is None else systems)
+    systems_file = read_systems(OFFLINE if systems is None else systems)
     unknown = [
-        Problem("--system", f"no system {name!r}", nearest(name, held.systems), "unknown_name")
+        Problem("--system", f"no system {name!r}", nearest(name, systems_file.systems), "unknown_name")
         for name in options.systems
-        if name not in held.systems
+        if name not in systems_file.systems
     ]
     if unknown:
         raise ProblemsError(unknown)
     entries = tuple(
-        one for name, one in held.systems.items() if not options.systems or name in options.systems
+        entry
+        for name, entry in systems_file.systems.items()
+        if not options.systems or name in options.systems
     )
     named = name_documents(list_documents(Path(docs)).files, gold_ids(plan, gold), options.match_docs)
     seed = plan.spec.statistics.seed
@@ -599,8 +604,8 @@ def _read(docs: str | Path, spec: Any, gold: Records, systems: Any, options: Swe
     def groups_of(name: str) -> frozenset[str]:
         return frozenset(value for id_, value in gold_values(plan, gold, name).items() if id_ in ids)
 
-    given = ExtractionInput(Path(docs), chosen, groups_of)
-    return _Task(plan, held, entries, readings, given, notes, is_part)
+    inputs = ExtractionInput(Path(docs), chosen, groups_of)
+    return _Task(plan, systems_file, entries, readings, inputs, notes, is_part)
 
 
 def _read_as(entry: SystemEntry, reading: str) -> SystemEntry:
@@ -617,12 +622,12 @@ def _open_all(task: _Task, place: Path, stack: ExitStack) -> dict[str, tuple[Sys
     """Return every system, ready to extract, and what closes it: no system is asked before all can be."""
     opened: dict[str, tuple[System, ExitStack]] = {}
     problems: list[Problem] = []
-    given = task.given
+    inputs = task.inputs
     for entry in task.entries:
         own = stack.enter_context(ExitStack())
         try:
             check_folder(place / entry.name)
-            system = own.enter_context(open_entry(entry, task.held, task.plan.spec, given))
+            system = own.enter_context(open_entry(entry, task.systems_file, task.plan.spec, inputs))
             opened[entry.name] = (system, own)
         except ProblemsError as error:
             problems += error.problems
@@ -639,18 +644,18 @@ def _extract_all(
     watch: Watch,
 ) -> dict[str, Extraction]:
     """Return the extractions of the systems, up to one that is interrupted."""
-    made: dict[str, Extraction] = {}
+    extractions: dict[str, Extraction] = {}
     for entry in task.entries:
         watch.tell(f"{entry.name}: {format_count(len(task.files(entry)), 'document')}")
         system, own = opened[entry.name]
         with own:
-            made[entry.name] = _extract(entry, system, task, place, options, watch)
-        stop = made[entry.name].manifest["stop"]
+            extractions[entry.name] = _extract(entry, system, task, place, options, watch)
+        stop = extractions[entry.name].manifest["stop"]
         if stop is not None:
             watch.tell(f"{entry.name}: stopped: {stop['message']} ({stop['kind']})")
         if stop is not None and stop["kind"] == "interrupted":
             break
-    return made
+    return extractions
 
 
 def _extract(
@@ -658,13 +663,13 @@ def _extract(
 ) -> Extraction:
     """Return the extraction of one system; answers that other systems of the sweep have are taken."""
     folder = place / entry.name
-    names = dict.fromkeys([*task.held.systems, *(one.name for one in task.entries)])
+    names = dict.fromkeys([*task.systems_file.systems, *(entry.name for entry in task.entries)])
     others = [place / name for name in names if name != entry.name]
-    known = tuple(other for other in others if (other / JOURNAL).is_file())
+    reusable = tuple(other for other in others if (other / JOURNAL).is_file())
     chosen = replace(
         options.extract,
         repeats=max(entry.repeats, options.extract.repeats),
-        reuse=(*options.extract.reuse, *known),
+        reuse=(*options.extract.reuse, *reusable),
     )
     with ExitStack() as stack:
         print_changes(system, folder, watch.tell)
@@ -680,7 +685,7 @@ def _effects(
     The systems with a level count as repeated runs of one system: the document stays the unit, and the other
     factors are averaged over.
     """
-    found: list[Effect] = []
+    effects: list[Effect] = []
     for base in dict.fromkeys(entry.base for entry in entries if entry.base):
         group = [entry for entry in entries if entry.base == base]
         for factor in group[0].factors:
@@ -688,9 +693,9 @@ def _effects(
             for entry in group:
                 levels.setdefault(entry.factors[factor], []).append(place / entry.name)
             if len(levels) > 1:
-                made = score(gold, levels, *_alone(plan, options.score, (_main(plan),), *_COSTS))
-                found += _effects_of(base, factor, levels, made)
-    return tuple(found)
+                result = score(gold, levels, *_alone(plan, options.score, (_main(plan),), *_COSTS))
+                effects += _effects_of(base, factor, levels, result)
+    return tuple(effects)
 
 
 def _main(plan: Plan) -> str:
@@ -708,15 +713,15 @@ def _alone(
 
 def _effects_of(base: str, factor: str, levels: Mapping[str, Any], result: Result) -> list[Effect]:
     first = next(iter(levels))
-    found = []
+    effects = []
     for comparison in result.comparisons:
         if comparison.field or comparison.slice:
             continue
         against, level = comparison.systems
         if against == first:
             cost, latency = (_change(result, name, level, first) for name in _COSTS)
-            found.append(Effect(base, factor, level, first, comparison, cost, latency))
-    return found
+            effects.append(Effect(base, factor, level, first, comparison, cost, latency))
+    return effects
 
 
 def _change(result: Result, metric: str, level: str, against: str) -> float | None:

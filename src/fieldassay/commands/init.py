@@ -85,7 +85,7 @@ class Draft(Struct, frozen=True, dict=True):
         words = [] if locale is None else [f"locale {locale}"]
         names = dict(_names(self.plan.root))
         for row in describe(self.plan):
-            options = ", ".join(one for one in row["read"].split(", ") if one != f"locale={locale}")
+            options = ", ".join(option for option in row["read"].split(", ") if option != f"locale={locale}")
             options = ", ".join(filter(None, (options, names.get(row["field"]))))
             if row["type"] not in ("list", "object", "map") or options:
                 words.append(f"{row['field']} {row['type']}" + (f" ({options})" if options else ""))
@@ -175,7 +175,7 @@ def _read_begun(schema: str) -> Spec:
     """Return the spec of a schema; one with `data:` needs no fields. Raises `ProblemsError`."""
     parsed = parse_spec(named_source(schema, Path.cwd()))
     lacks_fields = not parsed.spec.fields and parsed.spec.data != DataOptions()
-    problems = [one for one in parsed.problems if not (lacks_fields and one.kind == "missing_key")]
+    problems = [fault for fault in parsed.problems if not (lacks_fields and fault.kind == "missing_key")]
     if problems:
         raise ProblemsError(problems)
     return parsed.spec
@@ -184,7 +184,7 @@ def _read_begun(schema: str) -> Spec:
 def keeping(gold: Records, predictions: Mapping[str, Records] | Records) -> str:
     """Return the command that writes the spec guessed from gold and predictions."""
     sources = name_systems(predictions).values()
-    paths = [path for one in sources for path in (one if isinstance(one, tuple) else (one,))]
+    paths = [path for source in sources for path in (source if isinstance(source, tuple) else (source,))]
     preds = [f"--pred {_place(path, 'PRED')}" for path in paths if isinstance(path, str | Path)]
     return f"fieldassay init --gold {_place(gold, 'GOLD')} {' '.join(preds) or '--pred PRED'} -o spec.yaml"
 
@@ -208,9 +208,13 @@ def _with_predictions(inferred: Inferred, gold: Records, predictions: Mapping[st
     )
     proposals = propose(inferred.spec, systems)
     spec, comments = with_proposals(inferred.spec, proposals), dict(inferred.comments)
-    for one in proposals:
-        why = f"{one.changes['names'][-1]}: {one.why}" if "names" in one.changes else one.why
-        _comment(comments, one.place, why)
+    for proposal in proposals:
+        why = (
+            f"{proposal.changes['names'][-1]}: {proposal.why}"
+            if "names" in proposal.changes
+            else proposal.why
+        )
+        _comment(comments, proposal.place, why)
     return replace(inferred, spec=spec, comments=comments)
 
 
@@ -236,11 +240,13 @@ def _shared_ids(rows: Sightings, count: int, predictions: Mapping[str, Records])
     whole = usual or [key for key, seen in rows.members.items() if seen.present == count == len(seen.scalars)]
     ids = {key: [*dict.fromkeys(map(str, rows.members[key].scalars))] for key in whole}
     names: dict[str | None, None] = {}
-    for given in predictions.values():
-        source = open_source(given[0] if isinstance(given, tuple) else given, SourceOptions(), "predictions")
+    for prediction in predictions.values():
+        source = open_source(
+            prediction[0] if isinstance(prediction, tuple) else prediction, SourceOptions(), "predictions"
+        )
         columns: dict[str | None, list[str]]
         if source.is_numbered:
-            records = [one.data or {} for one in source.fetch(range(min(len(source), _MOST_DOCUMENTS)))]
+            records = [record.data or {} for record in source.fetch(range(min(len(source), _MOST_DOCUMENTS)))]
             keys = dict.fromkeys(key for record in records[:_MOST_PROBED] for key in record)
             columns = {key: [id_text(record.get(key)) or "" for record in records] for key in keys}
         else:
@@ -272,11 +278,13 @@ def _with_rules(inferred: Inferred, gold: Path, docs: Path) -> Inferred:
         raise ProblemsError(problems)
     proposals = propose_rules(inferred.spec, examples)
     comments = dict(inferred.comments)
-    for steps, one in proposals.items():
+    for steps, proposal in proposals.items():
         place = tuple(
             part for step in steps for part in (("items",) if step == ITEM else ("fields", str(step)))
         )
-        _comment(comments, place, f"`labels` and `find` are right for {one.right} of {one.documents}")
+        _comment(
+            comments, place, f"`labels` and `find` are right for {proposal.right} of {proposal.documents}"
+        )
     return replace(inferred, spec=with_rules(inferred.spec, proposals), comments=comments)
 
 

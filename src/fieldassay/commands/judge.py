@@ -115,8 +115,8 @@ class Judgement(Brief, Struct, frozen=True):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the judgement as plain data."""
-        told = {name: getattr(self, name) for name in ("score", "passed", "is_perfect", "problem")}
-        return {**told, "values": list(map(asdict, self.values)), "feedback": list(self.feedback)}
+        data = {name: getattr(self, name) for name in ("score", "passed", "is_perfect", "problem")}
+        return {**data, "values": list(map(asdict, self.values)), "feedback": list(self.feedback)}
 
 
 def _are_right(values: Sequence[JudgedValue]) -> bool:
@@ -135,7 +135,7 @@ def _say(place: str, values: Sequence[JudgedValue]) -> str:
     value, path = values[0], clip(place, _LONGEST_PATH)
     if place != value.path:
         is_gold = value.outcome == "missing"
-        shown = ", ".join(_show(one.gold if is_gold else one.predicted) for one in values[:4])
+        shown = ", ".join(_show(value.gold if is_gold else value.predicted) for value in values[:4])
         return (
             f"{path}: the item is missing from the prediction ({shown})"
             if is_gold
@@ -207,12 +207,12 @@ class Judge:
         """Return the judgements of pairs of gold and prediction, in their order."""
         pairs = list(pairs)
         bench = self._settle(pairs)
-        found: list[Judgement] = []
+        judgements: list[Judgement] = []
         opened = (_open(bench, gold, pred) for gold, pred in pairs)
         for plan, same in groupby(opened, attrgetter("plan")):
             while part := list(islice(same, _BATCH)):
-                found += _judge(bench, plan, part)
-        return found
+                judgements += _judge(bench, plan, part)
+        return judgements
 
     def _settle(self, pairs: Sequence[tuple[Any, Any]]) -> Bench:
         """Return the bench; without a spec, that of the spec that the first pairs suggest."""

@@ -144,12 +144,16 @@ def gate(
         raise problem("gate", "no run is given", "give one or more, or a result", "missing_option")
     store = options.pop("store", STORE)
     paths = {name: Path(options[name]) for name in ("records", "baseline") if options.get(name) is not None}
-    asked = Path(gates) if isinstance(gates, str | os.PathLike) else None if gates is None else tuple(gates)
-    request = choose(GateRequest((), asked), {**options, **paths}, "gate")
-    found = tuple(Run.of(run) if isinstance(run, Result) else _folder(run, store) for run in runs)
+    gate_source = (
+        Path(gates) if isinstance(gates, str | os.PathLike) else None if gates is None else tuple(gates)
+    )
+    request = choose(GateRequest((), gate_source), {**options, **paths}, "gate")
+    sources = tuple(Run.of(run) if isinstance(run, Result) else _folder(run, store) for run in runs)
     if request.baseline is not None:
-        demand_basis(request.baseline, (one if isinstance(one, Run) else Run.open(one) for one in found))
-    return decide(replace(request, runs=found))
+        demand_basis(
+            request.baseline, (source if isinstance(source, Run) else Run.open(source) for source in sources)
+        )
+    return decide(replace(request, runs=sources))
 
 
 @public
@@ -166,11 +170,11 @@ def set_baseline(run: Reference, file: str | os.PathLike[str], reason: str = "",
     'prompt 7'
     """
     store, path = options.pop("store", STORE), Path(file)
-    found = Run.open(_folder(run, store))
+    source_run = Run.open(_folder(run, store))
     request = choose(BaselineRequest(reason=reason), options, "set_baseline")
-    made = make_baseline(found, request, datetime.now(UTC), read_before(path))
-    write_baseline(path, made)
-    return made
+    baseline = make_baseline(source_run, request, datetime.now(UTC), read_before(path))
+    write_baseline(path, baseline)
+    return baseline
 
 
 @public
@@ -189,7 +193,7 @@ def check_baseline(
     >>> import fieldassay as fa
     >>> gold, folder = [{"id": n, "total": n} for n in range(5)], getfixture("tmp_path")
     >>> run = fa.score(gold, {"m": gold}, "fields: {total: number}", bootstrap=200).save(folder / "run")
-    >>> held = fa.set_baseline(run, folder / "baseline.json")
+    >>> baseline = fa.set_baseline(run, folder / "baseline.json")
     >>> [line.change.difference for line in fa.check_baseline(run, folder / "baseline.json", ["accuracy"])]
     [0.0]
     """
@@ -246,12 +250,12 @@ def explain_document(
     >>> import fieldassay as fa
     >>> gold, answers = [{"id": "a", "total": "5.00", "shop": "A"}], [{"id": "a", "total": 6, "shop": "A"}]
     >>> spec = "fields: {total: number, shop: text}"
-    >>> found = fa.explain_document("a", "total", gold=gold, predictions=answers, spec=spec)
-    >>> [(step.gold.raw, step.pred.raw, step.outcome) for step in found.steps]
+    >>> explanation = fa.explain_document("a", "total", gold=gold, predictions=answers, spec=spec)
+    >>> [(step.gold.raw, step.pred.raw, step.outcome) for step in explanation.steps]
     [('"5.00"', '6', 'mismatch')]
     """
     if run is not None:
-        plan, found = run.plan, document_of_run(run, document)
+        plan, explanation = run.plan, document_of_run(run, document)
     else:
         missing = [name for name in ("gold", "predictions", "spec") if name not in data]
         if missing:
@@ -260,8 +264,8 @@ def explain_document(
         gold, predictions, spec = (data.pop(name) for name in ("gold", "predictions", "spec"))
         plan, options = with_keywords(spec, ScoreOptions(), data)
         matching = open_inputs(plan, gold, predictions, options.where)
-        found = explain(drop_absent_fields(plan, matching.gold), matching, document)
-    return found if field is None else choose_field(plan, found, field)
+        explanation = explain(drop_absent_fields(plan, matching.gold), matching, document)
+    return explanation if field is None else choose_field(plan, explanation, field)
 
 
 # How far reviewers agree, by the comparators of a spec.
@@ -283,8 +287,8 @@ def agreement(
     >>> import fieldassay as fa
     >>> ada = [{"id": 1, "total": "1,250.00"}, {"id": 2, "total": "7"}, {"id": 3}]
     >>> bob = [{"id": 1, "total": "1250"}, {"id": 2, "total": "1"}, {"id": 3}]
-    >>> found = fa.agreement({"ada": ada, "bob": bob}, "fields: {total: number}", bootstrap=0)
-    >>> round(found.value("observed", "total"), 3), round(found.value("alpha", "total"), 3)
+    >>> agreement = fa.agreement({"ada": ada, "bob": bob}, "fields: {total: number}", bootstrap=0)
+    >>> round(agreement.value("observed", "total"), 3), round(agreement.value("alpha", "total"), 3)
     (0.667, 0.615)
     """
     plan, _ = with_keywords(spec, ScoreOptions(), keywords)
@@ -295,18 +299,18 @@ def _named(labels: Mapping[str, Records] | Sequence[Records]) -> list[tuple[str,
     """Return the inputs with the names of their reviewers; equal names are numbered."""
     if isinstance(labels, Mapping):
         return list(labels.items())
-    names = [system_name(one) if isinstance(one, str | Path) else "reviewer" for one in labels]
+    names = [system_name(records) if isinstance(records, str | Path) else "reviewer" for records in labels]
     often, numbers = Counter(names), defaultdict[str, Iterator[int]](lambda: count(1))
     names = [f"{name} {next(numbers[name])}" if often[name] > 1 else name for name in names]
     return list(zip(names, labels, strict=True))
 
 
-def _read_all(plan: Plan, given: Iterable[tuple[str, Records]]) -> Iterator[Answers]:
+def _read_all(plan: Plan, inputs: Iterable[tuple[str, Records]]) -> Iterator[Answers]:
     """Yield all answers. Raises `ProblemsError` with the problems of all inputs."""
     problems: list[Problem] = []
-    known: dict[tuple[str, str, int], str] = {}
+    sources: dict[tuple[str, str, int], str] = {}
     files: set[Path] = set()
-    for name, records in given:
+    for name, records in inputs:
         where = str(records) if isinstance(records, str | Path) else name
         if isinstance(records, str | Path) and str(records) != "-":
             path = Path(records).resolve()
@@ -315,16 +319,16 @@ def _read_all(plan: Plan, given: Iterable[tuple[str, Records]]) -> Iterator[Answ
                 continue
             files.add(path)
         try:
-            found = list(_read(plan, name, records))
+            answers = list(_read(plan, name, records))
         except ProblemsError as error:
             problems += error.problems
             continue
-        for one in found:
-            key = (one.document, one.reviewer, one.slot)
-            if known.setdefault(key, where) != where:
-                what = f"{one.reviewer!r} has labeled {one.document!r} in {known[key]} already"
+        for answer in answers:
+            key = (answer.document, answer.reviewer, answer.slot)
+            if sources.setdefault(key, where) != where:
+                what = f"{answer.reviewer!r} has labeled {answer.document!r} in {sources[key]} already"
                 problems.append(Problem(where, what, "give each file once", "labels_file"))
-        yield from found
+        yield from answers
     if problems:
         raise ProblemsError(problems)
 

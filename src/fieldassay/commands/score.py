@@ -78,11 +78,11 @@ def score(
     return replace(result, writer=writer)
 
 
-def _is_record(given: Any) -> bool:
+def _is_record(data: Any) -> bool:
     """Return whether a value is itself one record, and no mapping from ids or systems to records."""
-    if isinstance(given, Mapping):
-        return bool(given) and not all(map(_may_be_record, given.values()))
-    return hasattr(given, "model_dump") or hasattr(given, "__dataclass_fields__")
+    if isinstance(data, Mapping):
+        return bool(data) and not all(map(_may_be_record, data.values()))
+    return hasattr(data, "model_dump") or hasattr(data, "__dataclass_fields__")
 
 
 _ONE = "record"
@@ -94,7 +94,8 @@ def _one_each(predictions: Any) -> dict[str, Records]:
     is_by_system = isinstance(predictions, Mapping) and not _is_record(predictions)
     systems = predictions if is_by_system else {"prediction": predictions}
     return {
-        name: {_ONE: one} if _is_record(one) or _may_be_record(one) else one for name, one in systems.items()
+        name: {_ONE: prediction} if _is_record(prediction) or _may_be_record(prediction) else prediction
+        for name, prediction in systems.items()
     }
 
 
@@ -285,7 +286,7 @@ def _with_digests(result: Result, request: ScoreRequest) -> Result:
     """Return the result with the digests and options of its inputs; inputs in memory have no digest."""
     inputs = dict(result.run["inputs"])
     sources = _name_sources(request, inputs)
-    given = {"gold": _name(request.gold, inputs["gold"])}
+    names = {"gold": _name(request.gold, inputs["gold"])}
     named = {
         str(name): _name(source, inputs["predictions"].get(name, "")) for name, source in sources.items()
     }
@@ -294,7 +295,7 @@ def _with_digests(result: Result, request: ScoreRequest) -> Result:
     labels = dict.fromkeys([inputs["gold"], *inputs["predictions"].values()])
     digests = digest_inputs(label for label in labels if label not in in_memory)
     inputs["sha256"] = {label: digests.get(label) for label in labels}
-    inputs["given"] = {**given, "predictions": named}
+    inputs["given"] = {**names, "predictions": named}
     return replace(result, run={**result.run, "inputs": inputs})
 
 
@@ -304,15 +305,15 @@ def _name_sources(request: ScoreRequest, inputs: Mapping[str, Any]) -> Mapping[s
     if not isinstance(request.predictions, Mapping):
         if not repeats:
             return dict.fromkeys(inputs["predictions"], request.predictions)
-        given = dict.fromkeys(repeats, request.predictions)
+        by_system = dict.fromkeys(repeats, request.predictions)
     else:
-        given = dict(request.predictions)
-    found: dict[str, Any] = {}
-    for name, source in given.items():
+        by_system = dict(request.predictions)
+    by_run: dict[str, Any] = {}
+    for name, source in by_system.items():
         runs = repeats.get(name, [name])
         is_list = isinstance(source, list | tuple) and len(source) == len(runs) and len(runs) > 1
-        found |= dict(zip(runs, source, strict=True)) if is_list else dict.fromkeys(runs, source)
-    return found
+        by_run |= dict(zip(runs, source, strict=True)) if is_list else dict.fromkeys(runs, source)
+    return by_run
 
 
 def _is_path(source: Any) -> bool:

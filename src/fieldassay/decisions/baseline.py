@@ -234,9 +234,9 @@ def read_baseline(path: Path) -> Baseline:
             "make one with `fieldassay baseline set RUN`, or name its file",
             "no_baseline",
         )
-    held = FORMAT.decode(path, data)
-    content = {name: value for name, value in held.items() if name not in (*FORMAT.head(), "checksum")}
-    if held.get("checksum") != checksum(content):
+    members = FORMAT.decode(path, data)
+    content = {name: value for name, value in members.items() if name not in (*FORMAT.head(), "checksum")}
+    if members.get("checksum") != checksum(content):
         raise FORMAT.refusal(path, "is damaged or was edited by hand: its checksum does not match")
     return _build(path, content)
 
@@ -266,7 +266,7 @@ def _content(baseline: Baseline) -> dict[str, Any]:
         "digests": dict(baseline.digests),
         "basis": dict(baseline.basis),
         "metrics": list(baseline.metrics),
-        "headlines": [asdict(one) for one in baseline.headlines],
+        "headlines": [asdict(headline) for headline in baseline.headlines],
         "documents": [list(pair) for pair in zip(baseline.documents, baseline.gold, strict=True)],
         "systems": systems,
         "history": [asdict(entry) for entry in baseline.history],
@@ -286,24 +286,24 @@ def _build(path: Path, content: dict[str, Any]) -> Baseline:
     try:
         documents = msgspec.convert(content.get("documents"), list[tuple[str, str]])
         names, gold = zip(*documents, strict=True) if documents else ((), ())
-        found = msgspec.convert(content.get("systems"), list[_System])
-        systems = [_build_system(system, len(names)) for system in found]
-        held = {**content, "documents": names, "gold": gold, "systems": systems}
-        made = msgspec.convert(held, Baseline)
+        file_systems = msgspec.convert(content.get("systems"), list[_System])
+        systems = [_build_system(system, len(names)) for system in file_systems]
+        members = {**content, "documents": names, "gold": gold, "systems": systems}
+        baseline = msgspec.convert(members, Baseline)
     except (msgspec.ValidationError, ValueError) as error:
         raise FORMAT.malformed(path, error) from None
-    faults = list(find_faults(made))
+    faults = list(find_faults(baseline))
     if faults:
         raise FORMAT.refusal(path, f"is not a valid baseline: {'; '.join(faults)}")
-    return made
+    return baseline
 
 
-def _build_system(found: _System, documents: int) -> BaselineSystem:
-    columns = {(name, field): decode_run_lengths(text, documents) for name, field, text in found.statistics}
-    if len(columns) < len(found.statistics):
-        raise ValueError(f"the system {found.name[:60]!r} has a statistic twice")
-    slices = {key: tuple(tuple(names) for names in groups) for key, groups in found.slices.items()}
-    return BaselineSystem(found.name, slices, columns, found.predictions, found.repeats)
+def _build_system(system: _System, documents: int) -> BaselineSystem:
+    columns = {(name, field): decode_run_lengths(text, documents) for name, field, text in system.statistics}
+    if len(columns) < len(system.statistics):
+        raise ValueError(f"the system {system.name[:60]!r} has a statistic twice")
+    slices = {key: tuple(tuple(names) for names in groups) for key, groups in system.slices.items()}
+    return BaselineSystem(system.name, slices, columns, system.predictions, system.repeats)
 
 
 # Comparison of a result's systems with a baseline: on the same documents, or not at all, with the reason.
@@ -334,14 +334,14 @@ def match_result(result: Result, gates: Sequence[Gate], baseline: Path | None) -
     if baseline is None:
         return dict.fromkeys(result.systems, BaselineMatch())
     try:
-        held = read_baseline(baseline)
+        reference = read_baseline(baseline)
     except ProblemsError as error:
         return dict.fromkeys(result.systems, BaselineMatch(why=f"no baseline: {error}"))
     if result.paired is None:
         return dict.fromkeys(
             result.systems, BaselineMatch(why="the result lacks the statistics of its documents")
         )
-    return match_systems(held, result.paired, result.run, calls)
+    return match_systems(reference, result.paired, result.run, calls)
 
 
 def match_systems(
@@ -360,22 +360,24 @@ def match_systems(
     A system is compared with the baseline's system of the same name, or the only one of both. Raises
     `ProblemsError` if the baseline is frozen and the run stands on anything else.
     """
-    found = find_difference(baseline, data, run)
-    is_partial = takes_common and set(found.parts) <= {"gold"} and len(found.rows)
-    if found.parts and not is_partial:
-        remedy = f"score with the {' and the '.join(found.parts)} that it was made with, or {_NEW}"
+    difference = find_difference(baseline, data, run)
+    is_partial = takes_common and set(difference.parts) <= {"gold"} and len(difference.rows)
+    if difference.parts and not is_partial:
+        remedy = f"score with the {' and the '.join(difference.parts)} that it was made with, or {_NEW}"
         why = (
-            found.reason
-            if found.reason == UNKNOWN
-            else f"{baseline.label()} was made with {found.reason}; {remedy}"
+            difference.reason
+            if difference.reason == UNKNOWN
+            else f"{baseline.label()} was made with {difference.reason}; {remedy}"
         )
-        return {one.system: BaselineMatch(why=why, evidence=(_tell(baseline),)) for one in data.systems}
-    counts = f"{len(found.rows):,} of {len(data.systems[0].documents):,} documents"
-    remark = f"compared on the {counts} with equal gold: {found.documents}" if found.parts else ""
-    matches = {one.system: _match(baseline, data, one, calls, run, found.rows) for one in data.systems}
+        return {system.system: BaselineMatch(why=why, evidence=(_tell(baseline),)) for system in data.systems}
+    counts = f"{len(difference.rows):,} of {len(data.systems[0].documents):,} documents"
+    remark = f"compared on the {counts} with equal gold: {difference.documents}" if difference.parts else ""
+    matches = {
+        system.system: _match(baseline, data, system, calls, run, difference.rows) for system in data.systems
+    }
     if not remark:
         return matches
-    return {name: replace(one, evidence=(*one.evidence, remark)) for name, one in matches.items()}
+    return {name: replace(match, evidence=(*match.evidence, remark)) for name, match in matches.items()}
 
 
 UNKNOWN = "the run lacks the digests of its spec and gold; score it again with this version"
@@ -394,15 +396,15 @@ def find_difference(baseline: Baseline, data: PairedData, run: Mapping[str, Any]
         dict(zip(baseline.documents, baseline.gold, strict=True)),
         lambda: baseline.basis,
     )
-    found = compare_bases(before, basis)
-    if found.parts and baseline.is_frozen:
+    difference = compare_bases(before, basis)
+    if difference.parts and baseline.is_frozen:
         raise problem(
             "the run",
-            f"is refused: {baseline.label()} was made with {found.reason}",
+            f"is refused: {baseline.label()} was made with {difference.reason}",
             f"undo the change, or {_FREEZE}",
             "baseline_differs",
         )
-    return found
+    return difference
 
 
 def _tell(baseline: Baseline, before: str = "", now: str = "") -> str:
@@ -432,11 +434,11 @@ def _match(
     run: Mapping[str, Any],
     rows: npt.NDArray[np.int64],
 ) -> BaselineMatch:
-    named = next((one for one in baseline.systems if one.name == system.system), None)
+    named = next((candidate for candidate in baseline.systems if candidate.name == system.system), None)
     is_only = len(baseline.systems) == 1 and len(data.systems) == 1
     stored = named or (baseline.systems[0] if is_only else None)
     if stored is None:
-        names = ", ".join(one.name for one in baseline.systems[:MOST_NAMED]) + (
+        names = ", ".join(other.name for other in baseline.systems[:MOST_NAMED]) + (
             ", …" if len(baseline.systems) > MOST_NAMED else ""
         )
         return BaselineMatch(
@@ -450,21 +452,23 @@ def _match(
             evidence=(_tell(baseline),),
         )
     wanted = _list_wanted((*calls, *(bound.call for bound in list_field_metrics(data))), data)
-    kept = {statistic: system.statistics[statistic] for statistic in wanted if statistic in system.statistics}
+    statistics = {
+        statistic: system.statistics[statistic] for statistic in wanted if statistic in system.statistics
+    }
     groups = {
         key: tuple(tuple(map(make_printable, names)) for names in of_key)
         for key, of_key in system.groups.items()
     }
-    now = replace(system, system=NOW, statistics=kept, groups=groups).take(rows.tolist())
+    now = replace(system, system=NOW, statistics=statistics, groups=groups).take(rows.tolist())
     before = _restore(baseline, stored, now, wanted)
     arena = PairedMatrix.open(replace(data, metrics=(), systems=(before, now)))
     digest = digest_predictions(run, system.system)
     is_same = bool(digest) and digest == stored.predictions
-    told = [_tell(baseline, stored.name, system.system)]
+    evidence = [_tell(baseline, stored.name, system.system)]
     if not is_same:  # answers drawn again may differ as well as systems
         means = f"means over {stored.repeats} repeated runs in the baseline and {system.repeats} now"
-        told.append(SINGLE_RUNS if stored.repeats == system.repeats == 1 else means)
-    return BaselineMatch(arena, "", tuple(told), is_same)
+        evidence.append(SINGLE_RUNS if stored.repeats == system.repeats == 1 else means)
+    return BaselineMatch(arena, "", tuple(evidence), is_same)
 
 
 def _list_wanted(calls: Iterable[MetricCall], data: PairedData) -> tuple[Statistic, ...]:
@@ -486,7 +490,7 @@ def _restore(
     statistics: dict[Statistic, Sum] = {}
     for statistic in wanted:
         name = name_statistic(statistic)
-        columns = {field: values for (kept, field), values in stored.columns.items() if kept == name}
+        columns = {field: values for (column, field), values in stored.columns.items() if column == name}
         if columns:
             statistics[statistic] = Sum(tuple(columns), np.stack(list(columns.values()))[:, order])
     groups = {
@@ -535,17 +539,17 @@ def make_baseline(
     digests = _check_whole(run)
     is_free = before is None or not before.is_frozen
     reason = "" if is_free and not request.reason else check_reason(request.reason)
-    known = {system.system: system for system in run.paired.systems}
+    by_name = {system.system: system for system in run.paired.systems}
     unknown = [
         Problem(
-            "--system", f"the run has no system {name[:100]!r}", nearest(name[:100], known), "unknown_name"
+            "--system", f"the run has no system {name[:100]!r}", nearest(name[:100], by_name), "unknown_name"
         )
         for name in request.systems
-        if name not in known
+        if name not in by_name
     ]
     if unknown:
         raise ProblemsError(unknown)
-    systems = tuple(known[name] for name in dict.fromkeys(request.systems)) or run.paired.systems
+    systems = tuple(by_name[name] for name in dict.fromkeys(request.systems)) or run.paired.systems
     bound = _choose_metrics(run, request.metrics)
     documents = systems[0].documents
     order = np.array(sorted(range(len(documents)), key=documents.__getitem__), np.int64)
@@ -567,7 +571,7 @@ def make_baseline(
         is_frozen=request.freezes,
         digests=digests,
         basis={name: part.content for name, part in freeze_recorded(run.spec.text, run.file.models).items()},
-        metrics=tuple(str(one.call) for one in bound),
+        metrics=tuple(str(metric.call) for metric in bound),
         headlines=tuple(_list_headlines(run, systems, request.metrics)),
         documents=tuple(documents[at] for at in order.tolist()),
         gold=tuple(row.tobytes().hex() for row in gold[order]),
@@ -605,18 +609,18 @@ def check_run(run: Run, baseline: Baseline, metrics: Sequence[str] = ()) -> list
     calls = (
         _read_calls(metrics, run)
         if metrics
-        else tuple(dict.fromkeys(parse_metric(one.metric) for one in baseline.headlines))
+        else tuple(dict.fromkeys(parse_metric(headline.metric) for headline in baseline.headlines))
     )
-    found = match_systems(baseline, run.paired, run.facts, calls, takes_common=True)
-    if all(match.arena is None for match in found.values()):
-        why = next(iter(found.values())).why
+    matches = match_systems(baseline, run.paired, run.facts, calls, takes_common=True)
+    if all(match.arena is None for match in matches.values()):
+        why = next(iter(matches.values())).why
         raise problem(
             run.folder,
             f"cannot be compared: {why.partition('; ')[0]}",
             why.partition("; ")[2],
             "incomparable",
         )
-    lines = [_compare(system, call, match) for system, match in found.items() for call in calls]
+    lines = [_compare(system, call, match) for system, match in matches.items() for call in calls]
     decided = iter(decide_changes([line.change for line in lines if line.change is not None]))
     return [line if line.change is None else replace(line, change=next(decided)) for line in lines]
 
@@ -658,10 +662,13 @@ def _choose_metrics(run: Run, names: Sequence[str]) -> tuple[BoundMetric, ...]:
     ]
     if names:
         named = [bind_metric(call, run.paired.vocabulary) for call in _read_calls(names, run)]
-        chosen = [*named, *(one for one in gated if is_comparable(one) and run.paired.can_compare(one))]
+        chosen = [
+            *named,
+            *(metric for metric in gated if is_comparable(metric) and run.paired.can_compare(metric)),
+        ]
     else:
-        chosen = [one for one in (*compared, *also, *gated) if _has_parts(one, run.paired)]
-    return tuple({str(one.call): one for one in chosen}.values())
+        chosen = [metric for metric in (*compared, *also, *gated) if _has_parts(metric, run.paired)]
+    return tuple({str(metric.call): metric for metric in chosen}.values())
 
 
 def _has_parts(bound: BoundMetric, data: PairedData) -> bool:
@@ -674,23 +681,23 @@ def _has_parts(bound: BoundMetric, data: PairedData) -> bool:
 def _read_calls(names: Iterable[str], run: Run) -> tuple[MetricCall, ...]:
     """Return the metrics named. Raises `ProblemsError` for unknown ones, and for those without statistics."""
     try:
-        asked = [call for name in names for call in _expand(name, run.paired)]
-        bound = [bind_metric(call, run.paired.vocabulary) for call in asked]
+        calls = [call for name in names for call in _expand(name, run.paired)]
+        bound = [bind_metric(call, run.paired.vocabulary) for call in calls]
     except ValueError as error:
         raise problem("--metrics", str(error), kind="unknown_name") from None
     refused = [
         Problem(
             "--metrics",
-            f"nothing was kept to compare systems by {one.call}",
+            f"nothing was kept to compare systems by {metric.call}",
             "score again with a gate on it",
             "not_comparable",
         )
-        for one in bound
-        if not run.paired.can_compare(one)
+        for metric in bound
+        if not run.paired.can_compare(metric)
     ]
     if refused:
         raise ProblemsError(refused)
-    return tuple(dict.fromkeys(one.call for one in bound))
+    return tuple(dict.fromkeys(metric.call for metric in bound))
 
 
 def _expand(name: str, data: PairedData) -> Sequence[MetricCall]:
@@ -701,10 +708,13 @@ def _expand(name: str, data: PairedData) -> Sequence[MetricCall]:
 
 def _list_headlines(run: Run, systems: Sequence[DocumentStatistics], names: Sequence[str]) -> list[Headline]:
     calls = _read_calls(names, run) if names else tuple(bound.call for bound in run.paired.metrics)
-    found = []
+    headlines = []
     for system in systems:
         for call in calls:
-            estimate = next((one for one in run.estimates.select(call) if one.system == system.system), None)
+            estimate = next(
+                (candidate for candidate in run.estimates.select(call) if candidate.system == system.system),
+                None,
+            )
             if estimate is not None:
                 numbers = (
                     estimate.value,
@@ -714,8 +724,8 @@ def _list_headlines(run: Run, systems: Sequence[DocumentStatistics], names: Sequ
                     estimate.unit,
                     estimate.better,
                 )
-                found.append(Headline(system.system, str(call), *numbers))
-    return found
+                headlines.append(Headline(system.system, str(call), *numbers))
+    return headlines
 
 
 def _store(
@@ -725,7 +735,7 @@ def _store(
     slices: Sequence[str],
 ) -> BaselineSystem:
     """Return a system as a baseline stores it."""
-    wanted = dict.fromkeys(statistic for one in bound for statistic in list_parts(one.recipe))
+    wanted = dict.fromkeys(statistic for metric in bound for statistic in list_parts(metric.recipe))
     columns = {
         (name_statistic(statistic), field): values[order]
         for statistic in wanted
@@ -733,7 +743,9 @@ def _store(
             system.statistics[statistic].fields, system.statistics[statistic].values, strict=True
         )
     }
-    keys = dict.fromkeys((*slices, *(one.call.slice[0] for one in bound if one.call.slice is not None)))
+    keys = dict.fromkeys(
+        (*slices, *(metric.call.slice[0] for metric in bound if metric.call.slice is not None))
+    )
     groups = {
         key: tuple(tuple(map(make_printable, system.groups[key][at])) for at in order.tolist())
         for key in keys

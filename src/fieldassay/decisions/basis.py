@@ -88,10 +88,10 @@ def compare_bases(before: ResultBasis, now: ResultBasis) -> BasisDifference:
     added: list[str] = []
     changed: list[str] = []
     for at, (name, digest) in enumerate(now.gold.items()):
-        known = gone.pop(name, None)
-        if known is None:
+        old_digest = gone.pop(name, None)
+        if old_digest is None:
             added.append(name)
-        elif known != digest:
+        elif old_digest != digest:
             changed.append(name)
         else:
             rows.append(at)
@@ -108,13 +108,13 @@ def _describe(before: ResultBasis, now: ResultBasis, parts: tuple[str, ...], doc
     other = " (or the specs declare other fields of it)" if "spec" in parts and documents else ""
     details = {"gold": documents + other}
     details |= {part: describe_changes(first[part], second[part]) for part in first.keys() & second.keys()}
-    told = [
+    differences = [
         f"{_OTHERS[part]} ({part} digest {before.digests.get(part, 'unknown')[:_DIGITS]} there, "
         f"{now.digests.get(part, 'unknown')[:_DIGITS]} here"
         f"{': ' if details.get(part) else ''}{details.get(part, '')})"
         for part in parts
     ]
-    return ", ".join(told) + "".join(f", and the run has {limit}" for limit in now.limits)
+    return ", ".join(differences) + "".join(f", and the run has {limit}" for limit in now.limits)
 
 
 # The systems of several runs as those of one: same documents, and the statistics for a comparison.
@@ -156,17 +156,19 @@ def join_data(contestants: Sequence[Contestant], documents: Collection[str] | No
     `documents` are those to keep, all without it. Metrics and slices are those that every run compared, with
     everything kept. Raises ValueError if two labels are the same.
     """
-    if len({one.label for one in contestants}) < len(contestants):
+    if len({contestant.label for contestant in contestants}) < len(contestants):
         raise ValueError("two systems have the same label")
     first = contestants[0].data
-    systems = [replace(one.statistics, system=one.label) for one in contestants]
+    systems = [replace(contestant.statistics, system=contestant.label) for contestant in contestants]
     if documents is not None:
         wanted = frozenset(documents)
         systems = [
             system.take([at for at, name in enumerate(system.documents) if name in wanted])
             for system in systems
         ]
-    slices = tuple(key for key in first.slices if all(key in one.data.slices for one in contestants))
+    slices = tuple(
+        key for key in first.slices if all(key in contestant.data.slices for contestant in contestants)
+    )
     joined = PairedData(
         (),
         tuple(systems),
@@ -176,26 +178,26 @@ def join_data(contestants: Sequence[Contestant], documents: Collection[str] | No
         first.level,
         first.vocabulary,
         first.correction,
-        next((one.data.cluster for one in contestants if one.data.cluster), None),
+        next((contestant.data.cluster for contestant in contestants if contestant.data.cluster), None),
     )
-    calls = [{bound.call for bound in one.data.metrics} for one in contestants]
-    shared = (bound for bound in first.metrics if all(bound.call in known for known in calls))
+    calls = [{bound.call for bound in contestant.data.metrics} for contestant in contestants]
+    shared = (bound for bound in first.metrics if all(bound.call in run_calls for run_calls in calls))
     return replace(joined, metrics=tuple(bound for bound in shared if joined.can_compare(bound)))
 
 
 def keep_needed(data: PairedData, metrics: Sequence[BoundMetric]) -> PairedData:
     """Return the data with only the statistics that the metrics need, so that no others are resampled."""
     needed: set[Statistic] = {statistic for bound in metrics for statistic in list_parts(bound.recipe)}
-    kept = [
+    systems = [
         replace(
-            one,
+            system,
             statistics={
-                statistic: total for statistic, total in one.statistics.items() if statistic in needed
+                statistic: total for statistic, total in system.statistics.items() if statistic in needed
             },
         )
-        for one in data.systems
+        for system in data.systems
     ]
-    return replace(data, systems=tuple(kept))
+    return replace(data, systems=tuple(systems))
 
 
 # References to systems of runs: `RUN`, `RUN:SYSTEM`, and their labels beside each other.
@@ -211,15 +213,15 @@ def find_entries(references: Sequence[str], store: Path) -> tuple[Contestant, ..
     """
     problems: list[Problem] = []
     runs: dict[Path, NamedRun] = {}
-    found: list[tuple[NamedRun, str | None]] = []
+    entries: list[tuple[NamedRun, str | None]] = []
     for reference in references:
         try:
-            found.append(_find(reference, store, runs))
+            entries.append(_find(reference, store, runs))
         except ProblemsError as error:
             problems += error.problems
     if problems:
         raise ProblemsError(list(dict.fromkeys(problems)))
-    chosen = _choose(found)
+    chosen = _choose(entries)
     _check(chosen)
     short = [Path(run.reference).name or run.run.folder.resolve().name for run, _ in chosen]
     both = [f"{name}:{system}" for name, (_, system) in zip(short, chosen, strict=True)]
@@ -270,8 +272,8 @@ def _read(reference: str, folder: Path, runs: dict[Path, NamedRun]) -> NamedRun:
             run.paired is not None
         )  # read now, so that everything that is wrong with the runs is told at once
         runs[place] = NamedRun(reference, run)
-    known = runs[place]
-    return known if known.reference == reference else replace(known, reference=reference)
+    named_run = runs[place]
+    return named_run if named_run.reference == reference else replace(named_run, reference=reference)
 
 
 def _no_system(name: str, system: str, run: NamedRun) -> ProblemsError:
@@ -279,10 +281,10 @@ def _no_system(name: str, system: str, run: NamedRun) -> ProblemsError:
     return problem(f"run {name[:_WIDTH]!r}", what, nearest(system[:_WIDTH], run.systems), "unknown_name")
 
 
-def _choose(found: list[tuple[NamedRun, str | None]]) -> list[tuple[NamedRun, str]]:
+def _choose(entries: list[tuple[NamedRun, str | None]]) -> list[tuple[NamedRun, str]]:
     """Return the runs with their systems in the comparison."""
-    if len(found) == 1 and found[0][1] is not None:
-        run, system = found[0]
+    if len(entries) == 1 and entries[0][1] is not None:
+        run, system = entries[0]
         others = ", ".join(f"{run.reference}:{name}" for name in run.systems if name != system)
         raise problem(
             f"run {run.reference!r}",
@@ -291,7 +293,7 @@ def _choose(found: list[tuple[NamedRun, str | None]]) -> list[tuple[NamedRun, st
             "unclear_system",
         )
     return [
-        (run, name) for run, system in found for name in ([system] if system is not None else run.systems)
+        (run, name) for run, system in entries for name in ([system] if system is not None else run.systems)
     ]
 
 

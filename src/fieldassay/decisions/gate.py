@@ -99,11 +99,11 @@ def _read(data: Any, places: Places, stem: str) -> GateList:
         cursor.refuse_unknown(KEYS)
     rules = _read_rules(data, report)
     pooled = () if is_spec else cursor.texts("pool")
-    made = GateList(
+    gate_list = GateList(
         cursor.text("name") or stem, rules, frozenset(pooled), cursor.text("description", "") or ""
     )
     report.raise_any()
-    return made
+    return gate_list
 
 
 def _read_rules(data: Mapping[str, Any], report: Report) -> tuple[TitledGate, ...]:
@@ -119,8 +119,8 @@ def _read_rules(data: Mapping[str, Any], report: Report) -> tuple[TitledGate, ..
             "wrong_kind" if has_gates else "no_gates",
         )
         return ()
-    found = (_read_rule(item, place, report) for place, item in enumerate(items))
-    return tuple(rule for rule in found if rule is not None)
+    rules = (_read_rule(item, place, report) for place, item in enumerate(items))
+    return tuple(rule for rule in rules if rule is not None)
 
 
 def _read_rule(item: Any, place: int, report: Report) -> TitledGate | None:
@@ -218,10 +218,10 @@ def _decide_result(
 
 def _decide_case(case: _Case, records: RunRecords | None = None) -> Decision:
     """Return the decision on a system: from estimates, and records of events, to GO."""
-    known = () if records is None else (records.estimates, records.evidence)
-    outcomes = judge_gates([rule.gate for rule in case.rules], Holdings(case.holders, case.pooled, *known))
+    recorded = () if records is None else (records.estimates, records.evidence)
+    outcomes = judge_gates([rule.gate for rule in case.rules], Holdings(case.holders, case.pooled, *recorded))
     titles = [rule.title for rule in case.rules]
-    titled = (replace(one, title=title) for one, title in zip(outcomes, titles, strict=False))
+    titled = (replace(outcome, title=title) for outcome, title in zip(outcomes, titles, strict=False))
     return Decision(case.system, (*titled, *outcomes[len(titles) :]), case.run)
 
 
@@ -230,8 +230,8 @@ def decide(request: GateRequest) -> DecisionPage:
     described = read_runs(request.runs, _describe)
     runs, listed = [run for run, _ in described], _read_gates(request)
     records = read_records(request.records) if request.records is not None else None
-    known = _group_systems(runs)
-    holders = {run: _hold_systems(run, listed, request, known[run]) for run in runs}
+    systems = _group_systems(runs)
+    holders = {run: _hold_systems(run, listed, request, systems[run]) for run in runs}
     remarks = [remark for run in runs for remark in _remark(run)]
     if listed is None:
         cases = _list_own(holders, records, request)
@@ -257,14 +257,18 @@ def _group_systems(runs: Sequence[Run]) -> dict[Run, GatedSystems]:
     return {
         run: systems
         for own in groups.values()
-        for systems in [GatedSystems(partial(_join_systems, own), sum(len(one.systems) for one in own))]
+        for systems in [GatedSystems(partial(_join_systems, own), sum(len(member.systems) for member in own))]
         for run in own
     }
 
 
 def _join_systems(runs: Sequence[Run]) -> PairedData:
     """Return the systems of runs on the same documents as those of one, each named with its run."""
-    named = (replace(one, system=_name_member(run, one.system)) for run in runs for one in run.paired.systems)
+    named = (
+        replace(system, system=_name_member(run, system.system))
+        for run in runs
+        for system in run.paired.systems
+    )
     return replace(runs[0].paired, systems=tuple(named))
 
 
@@ -276,8 +280,8 @@ def _hold_systems(
     run: Run, listed: GateList | None, request: GateRequest, systems: GatedSystems
 ) -> dict[str, Holder]:
     """Return the estimates of each system of a run, with the baseline if a gate needs it."""
-    given = [] if listed is None else [rule.gate for rule in listed.rules]
-    calls = list_regressions(run.estimates if listed is None else Result(()), given)
+    gates = [] if listed is None else [rule.gate for rule in listed.rules]
+    calls = list_regressions(run.estimates if listed is None else Result(()), gates)
     matches: Mapping[str, BaselineMatch] = {}
     if calls and request.baseline is not None:
         matches = match_systems(read_baseline(request.baseline), run.paired, run.facts, calls)
@@ -351,7 +355,7 @@ def _list_own(holders: Holders, records: RunRecords | None, request: GateRequest
     for run, of_run in holders.items():
         rules = parse_rules(_gate_texts(run.estimates), f"{run.folder}: gates")
         label = str(run.folder) if len(holders) > 1 else ""
-        cases += [_Case(name, rules, [held], label) for name, held in of_run.items() if name in wanted]
+        cases += [_Case(name, rules, [holder], label) for name, holder in of_run.items() if name in wanted]
     return cases
 
 
@@ -363,13 +367,13 @@ def _list_together(
     Where every run has one system and none is chosen, these are one system.
     """
     if request.system is None and all(len(of_run) == 1 for of_run in holders.values()):
-        together = [held for of_run in holders.values() for held in of_run.values()]
-        names = ", ".join(dict.fromkeys(held.system for held in together))
+        together = [holder for of_run in holders.values() for holder in of_run.values()]
+        names = ", ".join(dict.fromkeys(holder.system for holder in together))
         if records is not None and records.system is not None:
             _choose_systems(holders, records, request)
         case = _Case(names.replace(", ", " + "), listed.rules, together, pooled=listed.pooled)
         said = f"one decision for all of {names}: each run has one system"
-        return [case], [said] if len({held.system for held in together}) > 1 else []
+        return [case], [said] if len({holder.system for holder in together}) > 1 else []
     cases, remarks = [], []
     for name in _choose_systems(holders, records, request):
         own = [
@@ -388,16 +392,16 @@ def _list_together(
 def _choose_systems(holders: Holders, records: RunRecords | None, request: GateRequest) -> list[str]:
     """Return the systems to decide on; records of one system never stand for another."""
     systems = list(dict.fromkeys(system for of_run in holders.values() for system in of_run))
-    asked = request.system or (records.system if records is not None else None)
-    if asked is not None and asked not in systems:
+    system = request.system or (records.system if records is not None else None)
+    if system is not None and system not in systems:
         where = "--system" if request.system is not None else f"{request.records}: $.system"
         raise problem(
-            where, f"no run has the system {asked[:100]!r}", nearest(asked[:100], systems), "unknown_name"
+            where, f"no run has the system {system[:100]!r}", nearest(system[:100], systems), "unknown_name"
         )
     if records is not None and records.system is not None and request.system not in (None, records.system):
         what = f"its records are of {records.system[:100]!r}; you asked for {request.system!r}"
         raise problem(records.label, what, "give the records of that system", "unclear_system")
-    if records is not None and asked is None and len(systems) > 1:
+    if records is not None and system is None and len(systems) > 1:
         what = f"belongs to one of these systems: {', '.join(systems)}"
         raise problem(records.label, what, "add `system: NAME` to it, or give --system", "unclear_system")
-    return [asked] if asked is not None else systems
+    return [system] if system is not None else systems

@@ -142,7 +142,7 @@ def find_losses(
         return dict.fromkeys(result.systems, ())
     families = read_families(documents, counts.get("families", {}).get("cluster"))
     lacked = (pl.col("lack") * pl.col("weight")).sum().over("system") / pl.col("weight").sum().over("system")
-    known = (
+    shares = (
         read_shares(result)
         .with_columns(answer=unusable_answers(documents.columns))
         .select("system", "doc", "lack", "weight", "answer", beyond=lacked - pl.col("lack"))
@@ -159,7 +159,7 @@ def find_losses(
     rows = wrong.select(
         "system", "doc", "field", "outcome", "gold", "pred", COST, size=size, diagnosis=diagnosis, path=path
     )
-    rows = join_items(rows.join(known.lazy(), on=["system", "doc"], maintain_order="left"), evidence)
+    rows = join_items(rows.join(shares.lazy(), on=["system", "doc"], maintain_order="left"), evidence)
     each, is_missing = ["system", "doc"], pl.col("outcome") == "missing"
     is_empty = (pl.col("lack") >= 1) & is_missing.all().over(each) & (pl.len().over(each) > 1)
     empty = pl.when(is_empty & pl.col("answer").is_null()).then(pl.lit("answer_empty"))
@@ -189,14 +189,14 @@ def find_losses(
         pl.when(pl.col("field").first() == "").then(pl.col("answer").first()).alias("answer"),
     )
     table = per_document.collect()
-    found = {}
+    by_system = {}
     for system in result.systems:
         losses = _of_system(
-            table.filter(pl.col("system") == system), known, system, families, most, replicates
+            table.filter(pl.col("system") == system), shares, system, families, most, replicates
         )
         mends = counts.get("systems", {}).get(system, {}).get("mends", {})
-        found[system] = tuple(replace(one, mend=_mend_of(one.field, mends)) for one in losses)
-    return found
+        by_system[system] = tuple(replace(loss, mend=_mend_of(loss.field, mends)) for loss in losses)
+    return by_system
 
 
 def _mend_of(field: str, mends: Mapping[str, str]) -> str:
@@ -212,8 +212,8 @@ def join_items(rows: pl.LazyFrame, evidence: pl.LazyFrame) -> pl.LazyFrame:
     """
     import polars as pl
 
-    alone = evidence.filter((pl.col("kind") == "item") & pl.col("outcome").is_in(("missing", "spurious")))
-    items = alone.select(
+    unpaired = evidence.filter((pl.col("kind") == "item") & pl.col("outcome").is_in(("missing", "spurious")))
+    items = unpaired.select(
         "system", "doc", "outcome", inside=pl.coalesce("gold_path", "pred_path"), is_alone=True
     ).unique()
     depth = items.select(pl.col("inside").str.count_matches(r"\[\d+\]").max()).collect().item() or 0
@@ -234,7 +234,7 @@ def join_items(rows: pl.LazyFrame, evidence: pl.LazyFrame) -> pl.LazyFrame:
 
 def _of_system(
     table: pl.DataFrame,
-    known: pl.DataFrame,
+    shares: pl.DataFrame,
     system: str,
     families: Mapping[str, str],
     most: int | None,
@@ -243,7 +243,7 @@ def _of_system(
     import numpy as np
     import polars as pl
 
-    scores = known.filter(pl.col("system") == system)
+    scores = shares.filter(pl.col("system") == system)
     names = scores["doc"].sort()
     if not len(names) or table.is_empty():
         return ()
@@ -308,8 +308,8 @@ def read_shares(result: Result) -> pl.DataFrame:
     if SCORE_WEIGHT in documents.columns and column == "score":
         weight = pl.col(SCORE_WEIGHT) / pl.col(SCORE_WEIGHT).mean().over("system")
     share = pl.col(column) / highest
-    known = documents.filter(pl.col(column).is_not_null())
-    return known.with_columns(share=share, lack=share if is_lower else 1.0 - share, weight=weight)
+    scored = documents.filter(pl.col(column).is_not_null())
+    return scored.with_columns(share=share, lack=share if is_lower else 1.0 - share, weight=weight)
 
 
 def mean_share(scores: pl.DataFrame) -> float:
@@ -330,9 +330,9 @@ def _intervals(
 
     unseen = contraharmonic_mean(add_families(weights, names)) * unseen_weights(SEED, replicates)
     *lost, all_ = weigh(np.concatenate([columns, weights[None]]), names, SEED, replicates)
-    drawn = (np.array(lost) + np.maximum(-unseen, 0.0)) / (all_ + np.abs(unseen))
-    found, means = percentile_intervals(drawn, LEVEL), columns.mean(axis=1)
-    low, high = np.minimum(found.low, means), np.maximum(found.high, means)
+    draws = (np.array(lost) + np.maximum(-unseen, 0.0)) / (all_ + np.abs(unseen))
+    bounds, means = percentile_intervals(draws, LEVEL), columns.mean(axis=1)
+    low, high = np.minimum(bounds.low, means), np.maximum(bounds.high, means)
     return [(float(first), float(last)) for first, last in zip(low, high, strict=True)]
 
 
@@ -435,14 +435,14 @@ def find_worst(evidence: pl.LazyFrame, most: int, values: int = 3) -> tuple[Wors
         worst.lazy().select("system", "doc"), on=["system", "doc"], how="semi", maintain_order="left"
     )
     rows = chosen.with_columns(cut_values()).collect()
-    found = []
+    documents = []
     for system, document, count, severe in worst.select("system", "doc", "wrong", "severe").iter_rows():
         own = rows.filter((pl.col("system") == system) & (pl.col("doc") == document)).sort(
             "critical", descending=True, maintain_order=True
         )
         named = tuple(read_wrong_value(row) for row in own.head(values).iter_rows(named=True))
-        found.append(WorstDocument(system, document, count, severe, named))
-    return tuple(found)
+        documents.append(WorstDocument(system, document, count, severe, named))
+    return tuple(documents)
 
 
 def list_wrong(evidence: pl.LazyFrame, most: int) -> tuple[tuple[str, str, WrongValue], ...]:
@@ -571,9 +571,9 @@ class Cases(Struct, frozen=True, eq=False):
             named=True
         ):
             key = row["system"], row["doc"], row["field"]
-            found = values.setdefault(key, [])
-            if len(found) < MOST_VALUES:
-                found.append(read_wrong_value(row))
+            examples = values.setdefault(key, [])
+            if len(examples) < MOST_VALUES:
+                examples.append(read_wrong_value(row))
             else:
                 hidden[key] = hidden.get(key, 0) + 1
         for system, document, field, _ in keys.iter_rows():

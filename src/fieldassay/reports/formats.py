@@ -21,8 +21,8 @@ class Format(NamedTuple):
     def make(self, reported: Any, options: Any) -> Iterable[str]:
         """Return the text of a report, portion by portion."""
         module, _, name = self.maker.partition(":")
-        found: Callable[[Any, Any], Iterable[str]] = getattr(importlib.import_module(module), name)
-        return found(reported, options)
+        render: Callable[[Any, Any], Iterable[str]] = getattr(importlib.import_module(module), name)
+        return render(reported, options)
 
 
 FORMATS: dict[str, Format] = {

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 # The sources of a report: a result, its judged values, and the decisions by its gates.
 
-Kept: TypeAlias = Literal["all", "errors", "none"]
+EvidenceExtent: TypeAlias = Literal["all", "errors", "none"]
 
 MOST_CASES = 2_000
 """The default limit of test cases in a JUnit file."""
@@ -64,14 +64,14 @@ class ReportOptions(Struct, frozen=True):
 class Reported(Struct, frozen=True, eq=False):
     """A run for reports.
 
-    `evidence` is unread; `kept` is its choice of judged values. `facts` are those of `run.json` (empty for a
-    result outside any folder). `diffs` compare the run with an earlier one, system by system.
+    `evidence` is unread; `extent` is its choice of judged values. `facts` are those of `run.json` (empty
+    for a result outside any folder). `diffs` compare the run with an earlier one, system by system.
     """
 
     result: Result
     evidence: pl.LazyFrame | None = None
     decisions: tuple[Decision, ...] = ()
-    kept: Kept = "all"
+    extent: EvidenceExtent = "all"
     facts: Mapping[str, Any] = field(default_factory=dict)
     diffs: tuple[Diff, ...] = ()
     open_sources: Callable[[], ValueSources] = ValueSources
@@ -101,7 +101,7 @@ def read_reported(folder: Path) -> Reported:
         result=run.result,
         evidence=mark_failed_answers(run.evidence, run.result.documents),
         decisions=decisions_of_run(run),
-        kept=_kept(run.kept),
+        extent=_read_extent(run.kept),
         facts=run.facts,
         open_sources=_sources_of(run.facts, run.result),
     )
@@ -121,41 +121,41 @@ def read_diffs(before: Path, after: Path, systems: Sequence[str]) -> tuple[Diff,
     return tuple(diff_runs(f"{before}:{first}", f"{after}:{second}") for first, second in pairs)
 
 
-def render_diff(found: Diff, store: Path) -> Iterator[str]:
+def render_diff(diff: Diff, store: Path) -> Iterator[str]:
     """Yield the HTML report of a run with its changes: that of the later one of two.
 
     Raises `ProblemsError` for systems of several other runs, which one report cannot show.
     """
-    folders = dict.fromkeys(find_run(side.run, store) for side in found.sides)
-    if len(folders) > 1 and not found.is_pair:
+    folders = dict.fromkeys(find_run(side.run, store) for side in diff.sides)
+    if len(folders) > 1 and not diff.is_pair:
         remedy = "score their predictions together, or choose another format"
         raise problem(
             "diff", f"has systems of {len(folders)} runs; a page shows one", remedy, "unclear_system"
         )
-    yield from render_report(replace(read_reported(list(folders)[-1]), diffs=(found,)), "html")
+    yield from render_report(replace(read_reported(list(folders)[-1]), diffs=(diff,)), "html")
 
 
 def report_scored(
     result: Result,
     evidence: pl.LazyFrame | None,
     decisions: tuple[Decision, ...],
-    kept: str | None = None,
+    extent: str | None = None,
 ) -> Reported:
     """Return a run that was just scored for reports.
 
-    `kept` is the choice of judged values in its evidence; None: everything, if there is any.
+    `extent` is the choice of judged values in its evidence; None: everything, if there is any.
     """
     rows = evidence if evidence is not None or result.evidence is None else result.evidence.lazy()
     rows = mark_failed_answers(rows, result.documents)
-    has = _kept("all" if kept is None else kept) if rows is not None else "none"
+    has = _read_extent("all" if extent is None else extent) if rows is not None else "none"
     return Reported(result, rows, decisions, has, open_sources=_sources_of(result.run, result))
 
 
 def _sources_of(facts: Mapping[str, Any], result: Result) -> Callable[[], ValueSources]:
     """Return a function that opens the sources of a run's values."""
-    given = facts.get("inputs")
+    record = facts.get("inputs")
     try:
-        inputs = None if given is None else convert(given, RecordedInputs)
+        inputs = None if record is None else convert(record, RecordedInputs)
     except ValueError:  # an old or foreign run: its report is as good without sources
         inputs = None
     spec = facts.get("spec")
@@ -164,7 +164,7 @@ def _sources_of(facts: Mapping[str, Any], result: Result) -> Callable[[], ValueS
     return partial(open_value_sources, inputs, text, documents)
 
 
-def _kept(word: object) -> Kept:
+def _read_extent(word: object) -> EvidenceExtent:
     return "all" if word == "all" else "errors" if word == "errors" else "none"
 
 

@@ -96,19 +96,19 @@ def describe_source(source: Sequence[Mapping[str, Any]], width: int = 100, *, ha
     >>> describe_source([{"path": "total", "quote": "", "class": "absent"}])
     'nowhere in the document'
     """
-    told = list(dict.fromkeys(_say(one, width, has_place) for one in source))
-    more = len(told) - _MOST_TOLD
-    return "; ".join([*told[:_MOST_TOLD], *([f"and {more} more places"] if more > 0 else [])])
+    places = list(dict.fromkeys(_say(place, width, has_place) for place in source))
+    more = len(places) - _MOST_TOLD
+    return "; ".join([*places[:_MOST_TOLD], *([f"and {more} more places"] if more > 0 else [])])
 
 
-def _say(one: Mapping[str, Any], width: int, has_place: bool) -> str:
-    kind = str(one.get("class"))
-    page, quote = one.get("page"), str(one.get("quote") or "")
+def _say(place: Mapping[str, Any], width: int, has_place: bool) -> str:
+    kind = str(place.get("class"))
+    page, quote = place.get("page"), str(place.get("quote") or "")
     if page is None and not quote:
         return _WITHOUT_PLACE.get(kind, "in the document, its place is unknown")
     parts = [] if page is None else [f"page {page}"]
-    if has_place and one.get("start") is not None and one.get("end") is not None:
-        parts.append(f"characters {one['start']} to {one['end']}")
+    if has_place and place.get("start") is not None and place.get("end") is not None:
+        parts.append(f"characters {place['start']} to {place['end']}")
     parts += [f"“{clip(quote, width)}”"] if quote else []
     parts += [_BESIDE[kind]] if kind in _BESIDE else []
     return ", ".join(parts)
@@ -535,75 +535,100 @@ def describe_interval(interval: Sequence[float] | None, level: float | None, uni
     return "" if interval is None else f"{format_share(level or 0.95)} CI {format_bounds(interval, unit)}"
 
 
-def describe_comparison(one: Comparison, names: Mapping[str, str] | None = None) -> str:
+def describe_comparison(comparison: Comparison, names: Mapping[str, str] | None = None) -> str:
     """Return one comparison as a sentence; `names` are those of metrics in reports.
 
     >>> from fieldassay.metrics.result.verdicts import Comparison
-    >>> found = Comparison("accuracy", None, {}, ("llama", "qwen"), (0.8, 0.861), 0.061, (0.02, 0.104), 0.95,
-    ...     0.004, 0.004, 0.4, 20, 9, 71, 100, "halves", "better", interval_guarded=(0.01, 0.11))
-    >>> describe_comparison(found)
+    >>> comparison = Comparison("accuracy", None, {}, ("llama", "qwen"), (0.8, 0.861), 0.061, (0.02, 0.104),
+    ...     0.95, 0.004, 0.004, 0.4, 20, 9, 71, 100, "halves", "better", interval_guarded=(0.01, 0.11))
+    >>> describe_comparison(comparison)
     'qwen is better than llama by 6.1 points of accuracy (95% CI 2.0 to 10.4, p = .004)'
 
     Where the guarded interval includes 0, the sentence is about documents like these.
     """
-    first, second = (clip(name, _NAME) for name in one.systems)
-    metric = describe_metric(one, names)
-    if one.verdict == "undefined" or one.difference is None:
-        lacking = [name for name, value in zip((first, second), one.values, strict=True) if value is None]
+    first, second = (clip(name, _NAME) for name in comparison.systems)
+    metric = describe_metric(comparison, names)
+    if comparison.verdict == "undefined" or comparison.difference is None:
+        lacking = [
+            name for name, value in zip((first, second), comparison.values, strict=True) if value is None
+        ]
         which = " and ".join(lacking)
         return f"{second} and {first} cannot be compared in {metric}: it is undefined for {which}"
-    if one.verdict == "identical":
-        counted = format_count(one.documents, "document")
-        there = f"in this {counted[2:]}" if one.documents == 1 else f"in these {counted}"
-        bounds = _bounds(one, 1.0).removeprefix(", ")
+    if comparison.verdict == "identical":
+        counted = format_count(comparison.documents, "document")
+        there = f"in this {counted[2:]}" if comparison.documents == 1 else f"in these {counted}"
+        bounds = _bounds(comparison, 1.0).removeprefix(", ")
         return f"{second} and {first} are identical in {metric} {there}{f' ({bounds})' if bounds else ''}"
-    if one.verdict == "no_difference_shown":
-        detail = f"{_signed(one)}{_bounds(one, 1.0)}, {describe_p(one)}, n = {one.documents:,}"
+    if comparison.verdict == "no_difference_shown":
+        detail = (
+            f"{_signed(comparison)}{_bounds(comparison, 1.0)}, {describe_p(comparison)}, "
+            f"n = {comparison.documents:,}"
+        )
         return f"no clear difference between {first} and {second} in {metric} ({detail})"
-    bounds = _bounds(one, 1.0 if one.difference > 0 else -1.0).removeprefix(", ")
-    detail = f"{bounds}, {describe_p(one)}" if bounds else f"{describe_p(one)}, n = {one.documents:,}"
-    scope = "" if one.is_guarded else " on documents like these"
-    return f"{second} is {one.verdict} than {first} by {_size(one)} of {metric}{scope} ({detail})"
+    bounds = _bounds(comparison, 1.0 if comparison.difference > 0 else -1.0).removeprefix(", ")
+    detail = (
+        f"{bounds}, {describe_p(comparison)}"
+        if bounds
+        else f"{describe_p(comparison)}, n = {comparison.documents:,}"
+    )
+    scope = "" if comparison.is_guarded else " on documents like these"
+    return (
+        f"{second} is {comparison.verdict} than {first} by {_size(comparison)} of {metric}{scope} ({detail})"
+    )
 
 
-def describe_power(one: Comparison) -> str:
+def describe_power(comparison: Comparison) -> str:
     r"""Return the detectable difference where none was shown, and the documents needed for this one.
 
     >>> from fieldassay.metrics.result.verdicts import Comparison
-    >>> found = Comparison("f1", None, {}, ("a", "b"), (0.8, 0.81), 0.01, (-0.01, 0.03), 0.95, 0.4, 0.4, 0.1,
-    ...     3, 4, 93, 100, "halves", "no_difference_shown", 0.05, 0.03, 0.09, 840)
-    >>> print(describe_power(found).replace(". ", ".\n"))
+    >>> comparison = Comparison("f1", None, {}, ("a", "b"), (0.8, 0.81), 0.01, (-0.01, 0.03), 0.95, 0.4, 0.4,
+    ...     0.1, 3, 4, 93, 100, "halves", "no_difference_shown", 0.05, 0.03, 0.09, 840)
+    >>> print(describe_power(comparison).replace(". ", ".\n"))
     100 documents are likely to show only differences above about 3.0 points.
     To show 1.0 points you need about 840 documents
     """
-    if one.verdict != "no_difference_shown" or one.interval is None:
+    if comparison.verdict != "no_difference_shown" or comparison.interval is None:
         return ""
-    if one.detectable is None:
-        return describe_least(one.documents, one.p_needed or 1.0 - one.level, one.families)
-    least, count = format_size(one.detectable, one.unit), format_count(one.documents, "document")
-    told = f"{count} are likely to show only differences above about {least}"
-    smaller, needed = format_points(one.difference or 0.0, one.unit), one.documents_needed or 0
-    if one.documents < needed < _MOST_NEEDED and smaller.strip("0.,"):
-        told += f". To show {_size(one)} you need about {format_count(_round_up(needed), 'document')}"
-    elif not needed and one.documents < FEWEST_EFFECTIVE:
-        told += f". Score {FEWEST_EFFECTIVE} or more to learn how many you need"
-    return told
+    if comparison.detectable is None:
+        return describe_least(
+            comparison.documents, comparison.p_needed or 1.0 - comparison.level, comparison.families
+        )
+    least, count = (
+        format_size(comparison.detectable, comparison.unit),
+        format_count(comparison.documents, "document"),
+    )
+    sentence = f"{count} are likely to show only differences above about {least}"
+    smaller, needed = (
+        format_points(comparison.difference or 0.0, comparison.unit),
+        comparison.documents_needed or 0,
+    )
+    if comparison.documents < needed < _MOST_NEEDED and smaller.strip("0.,"):
+        sentence += (
+            f". To show {_size(comparison)} you need about {format_count(_round_up(needed), 'document')}"
+        )
+    elif not needed and comparison.documents < FEWEST_EFFECTIVE:
+        sentence += f". Score {FEWEST_EFFECTIVE} or more to learn how many you need"
+    return sentence
 
 
 def describe_power_of_fields(family: Sequence[Comparison]) -> str:
     """Return the change that is found in any field without a shown one; empty if all are shown."""
-    open_ = [one for one in family if one.verdict == "no_difference_shown" and one.detectable is not None]
+    open_ = [
+        comparison
+        for comparison in family
+        if comparison.verdict == "no_difference_shown" and comparison.detectable is not None
+    ]
     if not open_:
         return ""
-    least = format_size(max(one.detectable or 0.0 for one in open_), open_[0].unit)
+    least = format_size(max(comparison.detectable or 0.0 for comparison in open_), open_[0].unit)
     return f"in fields marked “not shown”, only changes above about {least} are likely to show"
 
 
-def describe_metric(one: Comparison, names: Mapping[str, str] | None = None) -> str:
+def describe_metric(comparison: Comparison, names: Mapping[str, str] | None = None) -> str:
     """Return the metric of a comparison with its field and its slice."""
-    metric = clip((names or {}).get(one.metric, one.metric), 80)
-    field = f" of {clip(one.field, 40)}" if one.field is not None else ""
-    where = "".join(f" where {clip(key, 30)} is {clip(value, 40)}" for key, value in one.slice.items())
+    metric = clip((names or {}).get(comparison.metric, comparison.metric), 80)
+    field = f" of {clip(comparison.field, 40)}" if comparison.field is not None else ""
+    where = "".join(f" where {clip(key, 30)} is {clip(value, 40)}" for key, value in comparison.slice.items())
     return f"{metric}{field}{where}"
 
 
@@ -633,28 +658,28 @@ def describe_first(ranking: Ranking) -> str:
     return f"In {often} of resamples {name} comes first. Expect about {there} on new documents"
 
 
-def describe_p(one: Comparison) -> str:
+def describe_p(comparison: Comparison) -> str:
     """Return the adjusted p value."""
-    return format_p(1.0 if one.p_adjusted is None else one.p_adjusted)
+    return format_p(1.0 if comparison.p_adjusted is None else comparison.p_adjusted)
 
 
-def _bounds(one: Comparison, sign: float) -> str:
-    if one.interval_shown is None:
+def _bounds(comparison: Comparison, sign: float) -> str:
+    if comparison.interval_shown is None:
         return ""
     low, high = (
-        format_signed_points(sign * bound, one.unit).removeprefix("+")
-        for bound in sorted(one.interval_shown, key=lambda bound: sign * bound)
+        format_signed_points(sign * bound, comparison.unit).removeprefix("+")
+        for bound in sorted(comparison.interval_shown, key=lambda bound: sign * bound)
     )
-    few = ", few documents" if "few_documents" in one.marks else ""
-    return f", {format_share(one.level)} CI {low} to {high}{few}"
+    few = ", few documents" if "few_documents" in comparison.marks else ""
+    return f", {format_share(comparison.level)} CI {low} to {high}{few}"
 
 
-def _signed(one: Comparison) -> str:
-    return f"{format_difference(one.difference or 0.0, one.unit)}{_other_unit(one.unit)}"
+def _signed(comparison: Comparison) -> str:
+    return f"{format_difference(comparison.difference or 0.0, comparison.unit)}{_other_unit(comparison.unit)}"
 
 
-def _size(one: Comparison) -> str:
-    return f"{format_size(one.difference or 0.0, one.unit)}{_other_unit(one.unit)}"
+def _size(comparison: Comparison) -> str:
+    return f"{format_size(comparison.difference or 0.0, comparison.unit)}{_other_unit(comparison.unit)}"
 
 
 def _other_unit(unit: str) -> str:

@@ -63,11 +63,11 @@ def _extract(out: Path | None) -> None:
     options = SweepOptions(ExtractOptions(jobs=0, reuse=(receipts.recorded,)))
     with tempfile.TemporaryDirectory(prefix="fieldassay-") as folder:
         place = Path(folder) if out is None else out / "receipts"
-        made = run(receipts.documents, receipts.spec, receipts.gold, place, receipts.systems, options)
-        assert made.run is not None
-        write_reports(made.run, [("html", None)] if out else [], "all", is_quiet=True)
+        sweep = run(receipts.documents, receipts.spec, receipts.gold, place, receipts.systems, options)
+        assert sweep.run is not None
+        write_reports(sweep.run, [("html", None)] if out else [], "all", is_quiet=True)
         head = "\nFrom documents to numbers: 18 receipts, read by rules and by a recorded model\n"
-        write(head + render_systems(summarize(made.run.result), screen()))
+        write(head + render_systems(summarize(sweep.run.result), screen()))
 
 
 def _suggestions(out: Path | None) -> list[str]:

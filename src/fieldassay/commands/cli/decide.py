@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help=f"Write .html, .csv (the values fixed and broken), {PAGE_ENDINGS}.",
 )
-def diff(**given: Any) -> int:
+def diff(**params: Any) -> int:
     """Compare two runs, or two systems of one run.
 
     RUN is a run's folder, id, name or `latest`; RUN:SYSTEM is one of its systems. The first is before, the
@@ -78,27 +78,27 @@ def diff(**given: Any) -> int:
     from fieldassay.reports.content.diff import describe_diff
     from fieldassay.reports.report import render_diff
 
-    target = given["out"]
-    found = diff_runs(*given["runs"], options=_options(given))
-    ending = "" if target is None or given["is_json"] else target.suffix.lower()
+    target = params["out"]
+    diff = diff_runs(*params["runs"], options=_options(params))
+    ending = "" if target is None or params["is_json"] else target.suffix.lower()
     if ending not in (".html", ".csv"):
-        tell_page(describe_diff(found, given["most"]), found.to_dict, target, is_json=given["is_json"])
+        tell_page(describe_diff(diff, params["most"]), diff.to_dict, target, is_json=params["is_json"])
         return 0
-    write_whole(target, changes_csv(found) if ending == ".csv" else render_diff(found, given["store"]))
+    write_whole(target, changes_csv(diff) if ending == ".csv" else render_diff(diff, params["store"]))
     complain(f"written to {target}")
     return 0
 
 
-def _options(given: Mapping[str, Any]) -> DiffOptions:
+def _options(params: Mapping[str, Any]) -> DiffOptions:
     from fieldassay.commands.cli.grouping import split_calls
     from fieldassay.decisions.diff.diff import DiffOptions
 
     return DiffOptions(
-        metrics=split_calls(given["metrics"]) or None,
-        slices=tuple(given["slices"]) or None,
-        is_common=given["is_common"],
-        runs=given["store"],
-        target=given["out"],
+        metrics=split_calls(params["metrics"]) or None,
+        slices=tuple(params["slices"]) or None,
+        is_common=params["is_common"],
+        runs=params["store"],
+        target=params["out"],
     )
 
 
@@ -149,7 +149,7 @@ _PATH = click.Path(path_type=Path)
     type=_PATH,
     help=f"Also write it to a file: {PAGE_ENDINGS}.",
 )
-def gate(**given: Any) -> int:
+def gate(**params: Any) -> int:
     """Decide GO or NO-GO on finished runs.
 
     RUN is a run's folder, or its id, name or `latest` in the store. Exits with 0 for GO, 1 for NO-GO, 4 if
@@ -167,27 +167,27 @@ def gate(**given: Any) -> int:
     from fieldassay.reports.content.run.sections import describe_page
     from fieldassay.runs.run import Run
 
-    if given["gates"] is not None and given["protocol"] is not None:
+    if params["gates"] is not None and params["protocol"] is not None:
         raise click.UsageError("Give --gates or --protocol, not both.")
-    is_json = given["is_json"]
-    runs = tuple(find_stored(reference, given["store"]) for reference in given["runs"])
-    _check_out(given, runs)
-    baseline = given["baseline"] or default_baseline()
-    if given["baseline"] is not None:
-        demand_basis(given["baseline"], map(Run.open, runs))
-    compared = _compare(given, runs)
+    is_json = params["is_json"]
+    runs = tuple(find_stored(reference, params["store"]) for reference in params["runs"])
+    _check_out(params, runs)
+    baseline = params["baseline"] or default_baseline()
+    if params["baseline"] is not None:
+        demand_basis(params["baseline"], map(Run.open, runs))
+    compared = _compare(params, runs)
     if compared is not None and not compared.has_gates:
         _print_change(compared, None, is_json=is_json)
         return compared.find_exit_code("GO")
     page = decide(
-        GateRequest(runs, given["gates"], given["protocol"], given["records"], given["system"], baseline)
+        GateRequest(runs, params["gates"], params["protocol"], params["records"], params["system"], baseline)
     )
     if compared is None:
         tell_page(describe_page(page), page.to_dict, is_json=is_json)
     else:
         _print_change(compared, page, is_json=is_json)
-    if given["out"] is not None:
-        tell_page(describe_page(page), page.to_dict, given["out"])
+    if params["out"] is not None:
+        tell_page(describe_page(page), page.to_dict, params["out"])
     return _CODES[str(page.answer)] if compared is None else compared.find_exit_code(str(page.answer))
 
 
@@ -210,7 +210,7 @@ class _Compared(NamedTuple):
         return FAILED if FAILED in codes else max(codes)
 
 
-def _compare(given: Mapping[str, Any], runs: Sequence[Path]) -> _Compared | None:
+def _compare(params: Mapping[str, Any], runs: Sequence[Path]) -> _Compared | None:
     """Return a run beside its baseline; None without one, of several runs, or where only gates are asked."""
     from fieldassay.commands.cli.grouping import split_calls
     from fieldassay.commands.cli.thresholds import read_regressions
@@ -218,19 +218,19 @@ def _compare(given: Mapping[str, Any], runs: Sequence[Path]) -> _Compared | None
     from fieldassay.decisions.gate import decide_regressions
     from fieldassay.runs.run import Run
 
-    path, asks = given["baseline"], bool(given["regressions"] or given["metrics"])
+    path, asks = params["baseline"], bool(params["regressions"] or params["metrics"])
     path = Path(DEFAULT) if path is None and asks else path
     if asks and len(runs) != 1:
         raise click.UsageError("--fail-on-regression and --metrics go with one RUN.")
     if path is None or len(runs) != 1:
         return None
     run = Run.open(runs[0])
-    has_gates = bool(run.file.gates or given["gates"] or given["protocol"])
+    has_gates = bool(run.file.gates or params["gates"] or params["protocol"])
     if has_gates and not asks:
         return None
-    held, asked = read_baseline(path), read_regressions(given["regressions"], run.plan)
-    lines = check_run(run, held, split_calls(given["metrics"]))
-    return _Compared(held, lines, decide_regressions(run, held, asked), has_gates)
+    baseline, regressions = read_baseline(path), read_regressions(params["regressions"], run.plan)
+    lines = check_run(run, baseline, split_calls(params["metrics"]))
+    return _Compared(baseline, lines, decide_regressions(run, baseline, regressions), has_gates)
 
 
 def _print_change(compared: _Compared, page: DecisionPage | None, *, is_json: bool) -> None:
@@ -249,12 +249,12 @@ def _print_change(compared: _Compared, page: DecisionPage | None, *, is_json: bo
     write(gates + render_check(*changes, screen()))
 
 
-def _check_out(given: Mapping[str, Any], runs: Sequence[Path]) -> None:
+def _check_out(params: Mapping[str, Any], runs: Sequence[Path]) -> None:
     """Refuse to overwrite input files."""
-    out = given["out"]
+    out = params["out"]
     if out is None:
         return
-    read = [*(given[name] for name in ("gates", "records", "baseline") if given[name] is not None), *runs]
+    read = [*(params[name] for name in ("gates", "records", "baseline") if params[name] is not None), *runs]
     target = out.resolve()
     if out.is_dir() or any(target == path.resolve() or path.resolve() in target.parents for path in read):
         raise click.UsageError(f"--out {out}: is a folder, or would overwrite an input; name another file.")
@@ -310,7 +310,7 @@ def baseline() -> None:
 @click.option("--reason", metavar="TEXT", default="", help="Why it is set; the file keeps all reasons.")
 @lookup_option
 @json_option
-def set_baseline(**given: Any) -> int:
+def set_baseline(**params: Any) -> int:
     """Make a finished run the baseline.
 
     RUN is a run's folder, or its id, name or `latest` in the store. To replace a frozen baseline,
@@ -327,16 +327,16 @@ def set_baseline(**given: Any) -> int:
     from fieldassay.reports.content.diff import baseline_data, render_set
     from fieldassay.runs.run import Run
 
-    path = given["out"]
-    metrics = split_calls(given["metrics"])
-    request = BaselineRequest(given["systems"], metrics, given["reason"], given["freezes"])
-    run = Run.open(find_stored(given["run"], given["store"]))
-    made = make_baseline(run, request, datetime.now(UTC), read_before(path))
-    write_baseline(path, made)
+    path = params["out"]
+    metrics = split_calls(params["metrics"])
+    request = BaselineRequest(params["systems"], metrics, params["reason"], params["freezes"])
+    run = Run.open(find_stored(params["run"], params["store"]))
+    baseline = make_baseline(run, request, datetime.now(UTC), read_before(path))
+    write_baseline(path, baseline)
     tell(
-        lambda: baseline_data(made),
-        lambda: render_set(made, str(path), path.stat().st_size),
-        is_json=given["is_json"],
+        lambda: baseline_data(baseline),
+        lambda: render_set(baseline, str(path), path.stat().st_size),
+        is_json=params["is_json"],
     )
     return 0
 
@@ -350,8 +350,8 @@ def show_baseline(file: Path, *, is_json: bool) -> int:
     from fieldassay.decisions.baseline import read_baseline
     from fieldassay.reports.content.diff import baseline_data, render_baseline
 
-    held = read_baseline(file)
-    tell(lambda: baseline_data(held), lambda: render_baseline(held, screen()), is_json=is_json)
+    baseline = read_baseline(file)
+    tell(lambda: baseline_data(baseline), lambda: render_baseline(baseline, screen()), is_json=is_json)
     return 0
 
 
@@ -420,7 +420,7 @@ _GUARANTEE = "fieldassay.decisions.calibration.certificate:Guarantee"
     help="Print how many labels the guarantee needs.",
 )
 @json_option
-def calibrate(**given: Any) -> int:
+def calibrate(**params: Any) -> int:
     """Certify which values need no review.
 
     RUN is a run's folder, or its id, name or `latest` in the store.
@@ -430,31 +430,31 @@ def calibrate(**given: Any) -> int:
     fieldassay calibrate runs/labeled --system llama --risk 0.01 --out policy.json
     fieldassay calibrate --policy policy.json --pred llama=new.jsonl -o queue.csv
     """
-    if given["policy"] is not None:
-        return _queue(given)
-    if given["preds"] or given["spec"] or given["protocol"]:
+    if params["policy"] is not None:
+        return _queue(params)
+    if params["preds"] or params["spec"] or params["protocol"]:
         raise click.UsageError("--pred, --spec and --protocol go with --policy.")
-    if given["is_plan"]:
-        return _plan(given)
-    if given["run"] is None:
+    if params["is_plan"]:
+        return _plan(params)
+    if params["run"] is None:
         raise click.UsageError("Give a RUN, or --plan.")
-    return _calibrate(given)
+    return _calibrate(params)
 
 
-def _plan(given: Mapping[str, Any]) -> int:
+def _plan(params: Mapping[str, Any]) -> int:
     from fieldassay.commands.cli.output import screen, tell
     from fieldassay.decisions.calibration.certificate import needed_labels
     from fieldassay.reports.content.calibration import render_plan
 
     _refuse("--plan", ("run", "out", "fields", "scale", "system"), "needs none of these")
-    guarantee = _guarantee(given)
+    guarantee = _guarantee(params)
     needed = [needed_labels(guarantee.risk, guarantee.delta, errors) for errors in range(4)]
     data = {"risk": guarantee.risk, "confidence": guarantee.confidence, "needed": needed}
-    tell(lambda: data, lambda: render_plan(guarantee, screen()), is_json=given["is_json"])
+    tell(lambda: data, lambda: render_plan(guarantee, screen()), is_json=params["is_json"])
     return 0
 
 
-def _calibrate(given: Mapping[str, Any]) -> int:
+def _calibrate(params: Mapping[str, Any]) -> int:
     from datetime import UTC, datetime
 
     from fieldassay.commands.cli.output import complain, screen, tell
@@ -462,42 +462,42 @@ def _calibrate(given: Mapping[str, Any]) -> int:
     from fieldassay.decisions.calibration.policy import calibrate as calibrate_run
     from fieldassay.reports.content.calibration import render_calibration
 
-    _check_policy(given)
+    _check_policy(params)
     options = CalibrationOptions(
-        given["system"], given["fields"], _guarantee(given), given["scale"] or "probability"
+        params["system"], params["fields"], _guarantee(params), params["scale"] or "probability"
     )
-    calibrated = calibrate_run(find_stored(given["run"], given["store"]), options)
+    calibrated = calibrate_run(find_stored(params["run"], params["store"]), options)
     page = calibrated.page
-    tell(page.to_dict, lambda: render_calibration(page, screen()), is_json=given["is_json"])
-    if given["out"] is not None:
+    tell(page.to_dict, lambda: render_calibration(page, screen()), is_json=params["is_json"])
+    if params["out"] is not None:
         policy = calibrated.make_policy(datetime.now(UTC))
-        write_policy(given["out"], policy)
+        write_policy(params["out"], policy)
         what = "; it reviews everything" if policy.reviews_everything else ""
-        complain(f"policy written to {given['out']}{what}")
+        complain(f"policy written to {params['out']}{what}")
     return 0
 
 
-def _queue(given: Mapping[str, Any]) -> int:
+def _queue(params: Mapping[str, Any]) -> int:
     from fieldassay.commands.cli.inputs import keep_interruptible, read_spec_option
     from fieldassay.commands.cli.output import complain, screen, tell
     from fieldassay.decisions.calibration.policy import check_ending, queue_reviews, read_policy
     from fieldassay.reports.content.calibration import render_queue
 
     _refuse("--policy", ("fields", "risk", "confidence", "scale", "is_plan", "system", "run"))
-    if len(given["preds"]) != 1:
+    if len(params["preds"]) != 1:
         raise click.UsageError("--policy takes the predictions of one system: give --pred once.")
-    if given["out"] is not None:
-        check_ending(given["out"])
-    policy = read_policy(given["policy"])
-    path = _new_predictions(given["preds"][0], policy.system)
-    spec = read_spec_option(given) if given["spec"] or given["protocol"] else None
+    if params["out"] is not None:
+        check_ending(params["out"])
+    policy = read_policy(params["policy"])
+    path = _new_predictions(params["preds"][0], policy.system)
+    spec = read_spec_option(params) if params["spec"] or params["protocol"] else None
     keep_interruptible()
     queue = queue_reviews(policy, path, spec)
-    has_rows = given["out"] is None
-    tell(queue.to_dict, lambda: render_queue(queue, screen(), has_rows=has_rows), is_json=given["is_json"])
-    if given["out"] is not None:
-        queue.write(given["out"])
-        complain(f"queue written to {given['out']}")
+    has_rows = params["out"] is None
+    tell(queue.to_dict, lambda: render_queue(queue, screen(), has_rows=has_rows), is_json=params["is_json"])
+    if params["out"] is not None:
+        queue.write(params["out"])
+        complain(f"queue written to {params['out']}")
     return 0
 
 
@@ -513,25 +513,25 @@ def _new_predictions(text: str, system: str) -> str:
     return path
 
 
-def _guarantee(given: Mapping[str, Any]) -> Guarantee:
+def _guarantee(params: Mapping[str, Any]) -> Guarantee:
     from fieldassay.decisions.calibration.certificate import Guarantee
 
-    return Guarantee(**{name: given[name] for name in ("risk", "confidence") if given[name] is not None})
+    return Guarantee(**{name: params[name] for name in ("risk", "confidence") if params[name] is not None})
 
 
 def _refuse(option: str, names: Sequence[str], why: str = "takes what the policy says") -> None:
     """Refuse options that mean nothing beside another."""
     context = click.get_current_context()
-    given = [
+    conflicting = [
         name for name in names if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
     ]
-    if given:
-        flags = [parameter.opts[-1] for parameter in context.command.params if parameter.name in given]
+    if conflicting:
+        flags = [parameter.opts[-1] for parameter in context.command.params if parameter.name in conflicting]
         raise click.UsageError(f"{option} {why}: leave out {', '.join(flags)}.")
 
 
-def _check_policy(given: Mapping[str, Any]) -> None:
+def _check_policy(params: Mapping[str, Any]) -> None:
     """Refuse to write into the run that is read."""
-    out, run = given["out"], find_stored(given["run"], given["store"])
+    out, run = params["out"], find_stored(params["run"], params["store"])
     if out is not None and (out.is_dir() or run.resolve() in (out.resolve(), *out.resolve().parents)):
         raise click.UsageError(f"--out {out}: is a folder, or inside the run; name another file.")

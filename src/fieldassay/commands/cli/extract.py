@@ -94,12 +94,12 @@ def work_options(command: Command) -> Command:
     return add_options(command, _WORK)
 
 
-def read_work_options(given: Mapping[str, Any]) -> ExtractOptions:
+def read_work_options(params: Mapping[str, Any]) -> ExtractOptions:
     """Return the options of extracting that the command line's mean."""
     from fieldassay.commands.extract import ExtractOptions
 
     named = ("limit", "sample", "repeats", "jobs", "ocr", "max_cost_usd", "max_time_s", "retry", "reuse")
-    return ExtractOptions(**{name: given[name] for name in named if given[name] is not None})
+    return ExtractOptions(**{name: params[name] for name in named if params[name] is not None})
 
 
 @click.command(cls=GroupedCommand)
@@ -117,7 +117,7 @@ def read_work_options(given: Mapping[str, Any]) -> ExtractOptions:
 @option("-o", "--out", group="Output", metavar="DIR", type=_PATH, help="The folder of the extraction.")
 @option("--json", "is_json", group="Output", is_flag=True, help="Print the manifest.")
 @option("-q", "--quiet", group="Output", is_flag=True, help="Print nothing but errors.")
-def extract(**given: Any) -> int:
+def extract(**params: Any) -> int:
     """Make predictions from documents.
 
     The predictions go to a folder that `fieldassay score --pred` takes. After an interruption, give the same
@@ -132,21 +132,21 @@ def extract(**given: Any) -> int:
     from fieldassay.commands.extract import estimate_extraction
     from fieldassay.commands.extract import extract as run
 
-    options, spec = read_work_options(given), read_spec_option(given)
-    if given["is_dry"]:
+    options, spec = read_work_options(params), read_spec_option(params)
+    if params["is_dry"]:
         with keep_output_clean():
-            found = estimate_extraction(given["docs"], spec, given["system"], options)
-        show_estimates({given["system"] or "rules": found}, is_json=given["is_json"])
+            estimate = estimate_extraction(params["docs"], spec, params["system"], options)
+        show_estimates({params["system"] or "rules": estimate}, is_json=params["is_json"])
         return 0
-    if given["out"] is None:
+    if params["out"] is None:
         raise click.UsageError("say where the predictions go: --out DIR.")
     from fieldassay.commands.cli.output import show_extraction
 
-    with resumable(), keep_output_clean(), show_extraction(given["quiet"]) as progress:
-        watch = make_watch(progress, is_quiet=given["quiet"])
-        made = run(given["docs"], spec, given["out"], given["system"], options, watch)
-    _show_extraction(made, given)
-    return exit_code(made)
+    with resumable(), keep_output_clean(), show_extraction(params["quiet"]) as progress:
+        watch = make_watch(progress, is_quiet=params["quiet"])
+        extraction = run(params["docs"], spec, params["out"], params["system"], options, watch)
+    _show_extraction(extraction, params)
+    return exit_code(extraction)
 
 
 @contextmanager
@@ -172,17 +172,17 @@ def make_watch(progress: Callable[[Progress], None] | None, *, is_quiet: bool) -
     return watch if progress is None else replace(watch, progress=progress)
 
 
-def exit_code(made: Extraction) -> int:
+def exit_code(extraction: Extraction) -> int:
     """Return the exit code of an extraction: 3 if it stopped before its end, 5 if it predicted nothing."""
-    stop = made.manifest["stop"]
+    stop = extraction.manifest["stop"]
     if stop is not None and stop["kind"] == "interrupted":
         return INTERRUPTED
-    if not made.is_complete:
+    if not extraction.is_complete:
         return INCOMPLETE
-    return 0 if made.counts["predicted"] else NOTHING
+    return 0 if extraction.counts["predicted"] else NOTHING
 
 
-def show_estimates(found: Mapping[str, CostEstimate], *, is_json: bool) -> None:
+def show_estimates(estimates: Mapping[str, CostEstimate], *, is_json: bool) -> None:
     """Print the requests and the cost of extractions in advance."""
     from fieldassay.commands.cli.output import write
 
@@ -191,33 +191,35 @@ def show_estimates(found: Mapping[str, CostEstimate], *, is_json: bool) -> None:
 
         from msgspec.structs import asdict
 
-        write(json.dumps({name: asdict(one) for name, one in found.items()}, indent=1) + "\n")
+        write(json.dumps({name: asdict(estimate) for name, estimate in estimates.items()}, indent=1) + "\n")
         return
     from fieldassay.reports.content.runs import render_estimate
 
-    write("".join(render_estimate(name, one) for name, one in found.items()))
+    write("".join(render_estimate(name, estimate) for name, estimate in estimates.items()))
 
 
-def _show_extraction(made: Extraction, given: Mapping[str, Any]) -> None:
+def _show_extraction(extraction: Extraction, params: Mapping[str, Any]) -> None:
     from fieldassay.commands.cli.output import complain, write
 
-    if given["is_json"]:
+    if params["is_json"]:
         import json
 
-        write(json.dumps(made.manifest, indent=1) + "\n")
+        write(json.dumps(extraction.manifest, indent=1) + "\n")
         return
-    if given["quiet"]:
+    if params["quiet"]:
         return
     from fieldassay.reports.content.runs import render_extraction
 
-    write(render_extraction(made))
-    if made.is_complete and made.counts["predicted"]:
+    write(render_extraction(extraction))
+    if extraction.is_complete and extraction.counts["predicted"]:
         from shlex import quote
 
-        spec, protocol = given["spec"], given["protocol"]
+        spec, protocol = params["spec"], params["protocol"]
         judging = f"--protocol {protocol}" if spec is None else f"--spec {quote(str(spec))}"
-        name = made.manifest["system"].replace("=", "-")  # NAME=PATH is split at the first sign
-        complain(f"next: fieldassay score {judging} --gold GOLD --pred {quote(f'{name}={made.folder}')}")
+        name = extraction.manifest["system"].replace("=", "-")  # NAME=PATH is split at the first sign
+        complain(
+            f"next: fieldassay score {judging} --gold GOLD --pred {quote(f'{name}={extraction.folder}')}"
+        )
 
 
 @click.command(cls=GroupedCommand)
@@ -253,7 +255,7 @@ def _show_extraction(made: Extraction, given: Mapping[str, Any]) -> None:
 @option("--json", "is_json", group="Output", is_flag=True, help="Print sweep.json.")
 @option("-q", "--quiet", group="Output", is_flag=True, help="Print nothing but errors.")
 @option("-v", "--verbose", "is_verbose", group="Output", is_flag=True, help=VERBOSE)
-def run(**given: Any) -> int:
+def run(**params: Any) -> int:
     """Extract with several systems, score and compare them.
 
     SYSTEMS is a file of systems; without one, `rules` runs, offline. Documents without gold are left out.
@@ -270,53 +272,55 @@ def run(**given: Any) -> int:
     from fieldassay.scoring.inputs import ScoreOptions
 
     for name in ("--docs", "--gold"):
-        if given[name[2:]] is None:
+        if params[name[2:]] is None:
             raise click.UsageError(f"Missing option '{name}'.")
     options = SweepOptions(
-        read_work_options(given),
+        read_work_options(params),
         ScoreOptions(),
-        tuple(given["names"]),
-        given["match_docs"],
+        tuple(params["names"]),
+        params["match_docs"],
         ("fieldassay", *sys.argv[1:]),
     )
-    inputs = (given["docs"], read_spec_option(given), given["gold"])
-    if given["is_dry"]:
+    inputs = (params["docs"], read_spec_option(params), params["gold"])
+    if params["is_dry"]:
         with keep_output_clean():
-            found = estimate(*inputs, given["systems"], options)
-        show_estimates(found, is_json=given["is_json"])
+            estimates = estimate(*inputs, params["systems"], options)
+        show_estimates(estimates, is_json=params["is_json"])
         return 0
-    if given["out"] is None:
+    if params["out"] is None:
         raise click.UsageError("say where extractions and run go: --out DIR.")
-    with resumable(), keep_output_clean(), show_extraction(given["quiet"]) as progress:
-        watch = make_watch(progress, is_quiet=given["quiet"] or given["is_json"])
-        made = run_systems(*inputs, given["out"], given["systems"], options, watch)
-    _show_sweep(made, given)
-    if made.is_interrupted:
+    with resumable(), keep_output_clean(), show_extraction(params["quiet"]) as progress:
+        watch = make_watch(progress, is_quiet=params["quiet"] or params["is_json"])
+        sweep = run_systems(*inputs, params["out"], params["systems"], options, watch)
+    _show_sweep(sweep, params)
+    if sweep.is_interrupted:
         return INTERRUPTED
-    if not made.is_complete:
+    if not sweep.is_complete:
         return INCOMPLETE
-    if not any(one.counts["predicted"] for one in made.extractions.values()):
+    if not any(extraction.counts["predicted"] for extraction in sweep.extractions.values()):
         return NOTHING
-    return find_exit_code(made.run.decisions if made.run is not None else (), (), is_strict=False)
+    return find_exit_code(sweep.run.decisions if sweep.run is not None else (), (), is_strict=False)
 
 
-def _show_sweep(made: Any, given: Any) -> None:
+def _show_sweep(sweep: Any, params: Any) -> None:
     from fieldassay.commands.cli.output import screen, write
     from fieldassay.commands.cli.report import write_reports
 
-    if made.run is not None:
-        write_reports(made.run, [("html", None)], "all", is_quiet=True)
-    if given["is_json"]:
-        write(made.summary_text())
+    if sweep.run is not None:
+        write_reports(sweep.run, [("html", None)], "all", is_quiet=True)
+    if params["is_json"]:
+        write(sweep.summary_text())
         return
-    if given["quiet"]:
+    if params["quiet"]:
         return
     from fieldassay.reports.content.run.summary import summarize
     from fieldassay.reports.content.run.terminal import render_answer, render_terminal
     from fieldassay.reports.content.runs import render_sweep
 
-    if made.run is not None:
-        summary = summarize(made.run.result, made.run.evidence, shows_all=False, decisions=made.run.decisions)
-        render = render_terminal if given["is_verbose"] else render_answer
+    if sweep.run is not None:
+        summary = summarize(
+            sweep.run.result, sweep.run.evidence, shows_all=False, decisions=sweep.run.decisions
+        )
+        render = render_terminal if params["is_verbose"] else render_answer
         write(render(summary, screen()))
-    write(render_sweep(made))
+    write(render_sweep(sweep))

@@ -125,8 +125,8 @@ def option(*names: str, group: OptionGroup, **attributes: Any) -> Callable[[Comm
 
 def add_options(command: Command, options: Sequence[Callable[[Command], Command]]) -> Command:
     """Return the command with the options, in their order."""
-    for one in reversed(options):
-        command = one(command)
+    for option in reversed(options):
+        command = option(command)
     return command
 
 

@@ -127,9 +127,9 @@ def section_options(command: Command) -> Command:
     )
 
 
-def read_section_options(given: Mapping[str, Any]) -> dict[str, Any]:
+def read_section_options(params: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of a command that stand in place of those of the spec."""
-    named = {name: given[name] for name in (*_READING, *_STATISTICS) if given[name] not in (None, ())}
+    named = {name: params[name] for name in (*_READING, *_STATISTICS) if params[name] not in (None, ())}
     return {**named, **({"compare": split_calls(named["compare"])} if "compare" in named else {})}
 
 
@@ -140,26 +140,30 @@ class Inputs(NamedTuple):
     predictions: Mapping[str, str | tuple[str, ...]]
 
 
-def with_paths(given: Mapping[str, Any]) -> dict[str, Any]:
+def with_paths(params: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options with the paths beside them: gold first, unless --gold names it, then predictions."""
-    paths = list(given["paths"])
-    gold = given["gold"] if given["gold"] is not None or not paths else paths.pop(0)
-    return {**given, "gold": gold, "preds": (*given["preds"], *paths)}
+    paths = list(params["paths"])
+    gold = params["gold"] if params["gold"] is not None or not paths else paths.pop(0)
+    return {**params, "gold": gold, "preds": (*params["preds"], *paths)}
 
 
-def read_inputs(given: Mapping[str, Any], *, needs_data: bool = True) -> Inputs:
+def read_inputs(params: Mapping[str, Any], *, needs_data: bool = True) -> Inputs:
     """Return the inputs by the options of a command; raise UsageError for invalid combinations."""
-    if needs_data and given["gold"] is None:
+    if needs_data and params["gold"] is None:
         raise click.UsageError("Give gold and predictions: GOLD PRED, or --gold and --pred.")
-    if needs_data and not given["preds"]:
+    if needs_data and not params["preds"]:
         raise click.UsageError("Give predictions: PRED after GOLD, or --pred.")
-    predictions = name_predictions(given["preds"])
-    paths = [path for one in predictions.values() for path in ((one,) if isinstance(one, str) else one)]
-    if [given["gold"], *paths].count("-") > 1:
+    predictions = name_predictions(params["preds"])
+    paths = [
+        path
+        for prediction in predictions.values()
+        for path in ((prediction,) if isinstance(prediction, str) else prediction)
+    ]
+    if [params["gold"], *paths].count("-") > 1:
         raise click.UsageError("Only one of --gold and --pred can be standard input (-).")
-    if not all(Path(path).is_file() or Path(path).is_dir() for path in (given["gold"] or "-", *paths)):
+    if not all(Path(path).is_file() or Path(path).is_dir() for path in (params["gold"] or "-", *paths)):
         keep_interruptible()
-    return Inputs(given["gold"], predictions)
+    return Inputs(params["gold"], predictions)
 
 
 def keep_interruptible() -> None:
@@ -180,7 +184,7 @@ def name_predictions(texts: Sequence[str]) -> dict[str, str | tuple[str, ...]]:
     >>> name_predictions(["new=1.jsonl,2.jsonl", "new=3.jsonl"])
     {'new': ('1.jsonl', '2.jsonl', '3.jsonl')}
     """
-    found: dict[str, str | tuple[str, ...]] = {}
+    by_system: dict[str, str | tuple[str, ...]] = {}
     for text in texts:
         name, equals, path = text.partition("=")
         is_named = bool(equals and name.strip()) and not Path(text).exists()
@@ -192,17 +196,17 @@ def name_predictions(texts: Sequence[str]) -> dict[str, str | tuple[str, ...]]:
         if not all(paths):
             raise click.UsageError(f"--pred {text}: the path is empty.")
         name = name.strip()
-        known = found.get(name, ())
-        if known and not is_named:
+        earlier = by_system.get(name, ())
+        if earlier and not is_named:
             raise click.UsageError(
                 f"--pred: two systems are called {name!r}; name them apart: --pred NAME=PATH, or give the "
                 f"repeated runs of one system one name: --pred {name}=PATH,PATH."
             )
-        whole = (*((known,) if isinstance(known, str) else known), *paths)
+        whole = (*((earlier,) if isinstance(earlier, str) else earlier), *paths)
         if len(set(whole)) < len(whole):
             raise click.UsageError(f"--pred {text}: a file is given twice; name each run of {name!r} once.")
-        found[name] = whole[0] if len(whole) == 1 else whole
-    return found
+        by_system[name] = whole[0] if len(whole) == 1 else whole
+    return by_system
 
 
 def _split_paths(text: str) -> tuple[str, ...]:
@@ -212,9 +216,9 @@ def _split_paths(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(","))
 
 
-def read_spec_option(given: Mapping[str, Any]) -> Any:
+def read_spec_option(params: Mapping[str, Any]) -> Any:
     """Return the source of the spec of `--spec` or `--protocol`; raise UsageError unless one is given."""
-    spec, protocol = given["spec"], given["protocol"]
+    spec, protocol = params["spec"], params["protocol"]
     if (spec is None) == (protocol is None):
         raise click.UsageError(
             "Give either --spec FILE or --protocol NAME."
@@ -231,8 +235,8 @@ def read_spec_option(given: Mapping[str, Any]) -> Any:
     return named_source(spec, Path.cwd())
 
 
-def read_plan_option(given: Mapping[str, Any]) -> Plan:
+def read_plan_option(params: Mapping[str, Any]) -> Plan:
     """Return the plan of the spec of `--spec` or `--protocol`."""
     from fieldassay.spec.plan.compile import read_plan
 
-    return read_plan(read_spec_option(given))
+    return read_plan(read_spec_option(params))

@@ -135,10 +135,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         complain(f"not enough memory: the limit is {limit:,} MB; raise it to {least:,} MB (ulimit -v)")
         return 3
     try:
-        found = commands.main(
+        code = commands.main(
             args=None if arguments is None else list(arguments), prog_name="fieldassay", standalone_mode=False
         )
-        return found if isinstance(found, int) else 0
+        return code if isinstance(code, int) else 0
     except click.ClickException as error:
         error.show()
         return 2

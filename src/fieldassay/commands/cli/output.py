@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from fieldassay.extraction.endpoints.exchange import Progress as ExtractionProgress
     from fieldassay.reports.writers.page import Screen
-    from fieldassay.reports.writers.tables import Told
+    from fieldassay.reports.writers.tables import TextReport
 
 
 # Writing to standard output and error: safe against closed pipes, narrow encodings, hostile text.
@@ -55,7 +55,7 @@ PAGE_ENDINGS = ".md, .json, or else text"
 
 
 def tell_page(
-    told: Told, data: Callable[[], Any], target: Path | None = None, *, is_json: bool = False
+    report: TextReport, data: Callable[[], Any], target: Path | None = None, *, is_json: bool = False
 ) -> None:
     """Print a page, or write it into a file: as JSON, as Markdown if its name ends in .md, else as a text."""
     from fieldassay.io.files.whole_files import write_whole
@@ -67,9 +67,9 @@ def tell_page(
     if is_json or ending == ".json":
         text = json_text(data())
     elif ending == ".md":
-        text = lay_out_markdown(told)
+        text = lay_out_markdown(report)
     else:
-        text = lay_out_terminal(told, screen() if target is None else Screen(120))
+        text = lay_out_terminal(report, screen() if target is None else Screen(120))
     if target is None:
         write(text)
         return
@@ -119,7 +119,7 @@ def keep_output_clean() -> Iterator[None]:
     sys.stdout.flush()
     try:
         place = sys.stdout.fileno()
-        held = os.dup(place)
+        descriptor = os.dup(place)
     except (OSError, ValueError):  # a stream without a file, as in a notebook
         with redirect_stdout(sys.stderr):
             yield
@@ -129,8 +129,8 @@ def keep_output_clean() -> Iterator[None]:
         with redirect_stdout(sys.stderr):
             yield
     finally:
-        os.dup2(held, place)
-        os.close(held)
+        os.dup2(descriptor, place)
+        os.close(descriptor)
 
 
 def screen() -> Screen:
@@ -211,11 +211,11 @@ def show_progress(is_quiet: bool) -> Iterator[Callable[[int], None] | None]:
         )
         scored, encoding = documents.add_task("", total=None), texts.add_task("", visible=False)
 
-        def encoded(done: int, total: int) -> None:
+        def encoded(count: int, total: int) -> None:
             task = texts.tasks[0]
-            if total != task.total or done < task.completed:  # other texts: their speed is measured anew
+            if total != task.total or count < task.completed:  # other texts: their speed is measured anew
                 texts.reset(encoding, total=total)
-            texts.update(encoding, completed=done, visible=done < total)
+            texts.update(encoding, completed=count, visible=count < total)
 
         timer = threading.Timer(PATIENCE_SECONDS, shown.start)
         timer.daemon = True
@@ -244,10 +244,10 @@ def show_extraction(is_quiet: bool) -> Iterator[Callable[[ExtractionProgress], N
     )  # fmt: skip
     with shown:
         task = shown.add_task("loading documents", total=None)
-        yield lambda told: shown.update(task, description=describe_progress(told))
+        yield lambda progress: shown.update(task, description=describe_progress(progress))
 
 
-def describe_progress(told: ExtractionProgress) -> str:
+def describe_progress(progress: ExtractionProgress) -> str:
     """Return a line on the progress of an extraction: documents, answers awaited, cost so far.
 
     >>> from fieldassay.extraction.endpoints.exchange import Waiting
@@ -255,15 +255,15 @@ def describe_progress(told: ExtractionProgress) -> str:
     >>> describe_progress(Progress(done=40, failed=1, in_flight=16, waiting=(Waiting("429", 12, 27.0),)))
     '41 documents (1 failed), 16 requests in flight, 12 waiting for 429 (27 s)'
     """
-    done = told.done + told.failed
-    parts = [f"{done:,} documents" + (f" ({told.failed:,} failed)" if told.failed else "")]
-    if told.in_flight:
-        parts.append(f"{told.in_flight:,} requests in flight")
-    for one in told.waiting[:2]:
-        left = "" if one.remaining_s is None else f" ({one.remaining_s:.0f} s)"
-        parts.append(f"{one.count:,} waiting for {one.reason}{left}")
-    if told.spent_usd:
-        parts.append(f"${told.spent_usd:.2f} spent")
+    finished = progress.done + progress.failed
+    parts = [f"{finished:,} documents" + (f" ({progress.failed:,} failed)" if progress.failed else "")]
+    if progress.in_flight:
+        parts.append(f"{progress.in_flight:,} requests in flight")
+    for waiting in progress.waiting[:2]:
+        left = "" if waiting.remaining_s is None else f" ({waiting.remaining_s:.0f} s)"
+        parts.append(f"{waiting.count:,} waiting for {waiting.reason}{left}")
+    if progress.spent_usd:
+        parts.append(f"${progress.spent_usd:.2f} spent")
     return ", ".join(parts)
 
 

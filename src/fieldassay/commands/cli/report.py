@@ -42,42 +42,42 @@ def report_options(command: Command) -> Command:
     return reports(opens(command))
 
 
-def read_report_options(given: Mapping[str, Any]) -> tuple[tuple[str, Path | None], ...]:
+def read_report_options(params: Mapping[str, Any]) -> tuple[tuple[str, Path | None], ...]:
     """Return the formats and files (None: in the folder of the run) of `--report`.
 
     Raises UsageError for invalid ones.
     """
-    texts = list(given["reports"])
-    if given["opens"] and not any(text.partition("=")[0] == HTML for text in texts):
+    texts = list(params["reports"])
+    if params["opens"] and not any(text.partition("=")[0] == HTML for text in texts):
         texts.append(HTML)
     if not texts:
         return ()
     from fieldassay.errors import nearest
 
-    found: list[tuple[str, Path | None]] = []
+    files: list[tuple[str, Path | None]] = []
     for text in texts:
         name, equals, file = text.partition("=")
         if name not in FORMATS:
             raise click.UsageError(f"--report {text}: no report is called {name!r}; {nearest(name, FORMATS)}")
-        if not file and (equals or (given["out"] is None and given["store"] is None)):
-            asked = f"--report {text}" if text in given["reports"] else "--open"
+        if not file and (equals or (params["out"] is None and params["store"] is None)):
+            flag = f"--report {text}" if text in params["reports"] else "--open"
             raise click.UsageError(
-                f"{asked}: say where it goes: --report {name}=FILE, or give --out DIR or --runs DIR."
+                f"{flag}: say where it goes: --report {name}=FILE, or give --out DIR or --runs DIR."
             )
-        _check_file(text, file, given)
-        found.append((name, Path(file) if file else None))
-    if len({(name,) if path is None else path.resolve() for name, path in found}) < len(found):
+        _check_file(text, file, params)
+        files.append((name, Path(file) if file else None))
+    if len({(name,) if path is None else path.resolve() for name, path in files}) < len(files):
         raise click.UsageError("--report: two reports would go to the same file.")
-    return tuple(found)
+    return tuple(files)
 
 
-def _check_file(text: str, file: str, given: Mapping[str, Any]) -> None:
+def _check_file(text: str, file: str, params: Mapping[str, Any]) -> None:
     """Refuse a file that cannot be meant, before anything is scored."""
     if file == STDOUT:
         raise click.UsageError(
             f"--report {text}: name a file; `fieldassay report RUN` writes to standard output."
         )
-    read = [given["gold"], given["spec"], *(pred.partition("=")[2] or pred for pred in given["preds"])]
+    read = [params["gold"], params["spec"], *(pred.partition("=")[2] or pred for pred in params["preds"])]
     if file and Path(file).resolve() in {Path(path).resolve() for path in read if path}:
         raise click.UsageError(f"--report {text}: would overwrite an input; name another file.")
     if file and (not Path(file).parent.is_dir() or Path(file).is_dir()):
@@ -89,7 +89,7 @@ def _check_file(text: str, file: str, given: Mapping[str, Any]) -> None:
 def write_reports(
     run: Run,
     reports: Sequence[tuple[str, Path | None]],
-    kept: str | None,
+    extent: str | None,
     *,
     is_quiet: bool,
     opens: bool = False,
@@ -100,7 +100,7 @@ def write_reports(
     from fieldassay.commands.cli.output import complain, open_page
     from fieldassay.reports.report import report_scored, write_report
 
-    reported = report_scored(run.result, run.evidence, run.decisions, kept)
+    reported = report_scored(run.result, run.evidence, run.decisions, extent)
     for name, file in reports:
         path = (run.folder if run.is_saved else Path()) / FORMATS[name].file if file is None else file
         write_report(reported, name, path)
@@ -164,7 +164,7 @@ def write_reports(
     type=_PATH,
     help=("Show pictures of these documents where wrong values were read."),
 )
-def report(**given: Any) -> int:
+def report(**params: Any) -> int:
     """Write a report of a run, or its data.
 
     RUN is a run's folder, or its id, name or `latest` in the store. `--format github` without --out
@@ -181,40 +181,40 @@ def report(**given: Any) -> int:
     from fieldassay.reports.export.export import BY_ENDING
     from fieldassay.reports.report import read_reported, write_report
 
-    target = given["out"]
-    is_table = given["shape"] is None and target is not None and target.suffix.lower() in BY_ENDING
-    if given["table"] is not None or is_table:
-        return _table(given)
-    given = {**given, "shape": _shape(given)}
-    folder = find_stored(given["run"], given["store"])
-    given["out"] = given["out"] or (folder / FORMATS[HTML].file if given["opens"] else None)
-    options = _options(given)
+    target = params["out"]
+    is_table = params["shape"] is None and target is not None and target.suffix.lower() in BY_ENDING
+    if params["table"] is not None or is_table:
+        return _table(params)
+    params = {**params, "shape": _shape(params)}
+    folder = find_stored(params["run"], params["store"])
+    params["out"] = params["out"] or (folder / FORMATS[HTML].file if params["opens"] else None)
+    options = _options(params)
     reported = read_reported(folder)
-    if given["against"] is not None:
-        reported = _hold(reported, folder, given)
-    if given["out"] is not None:
-        write_report(reported, given["shape"], given["out"], options)
-        complain(f"written to {given['out']}: {given['shape']} report")
-        if given["opens"]:
-            open_page(given["out"])
+    if params["against"] is not None:
+        reported = _hold(reported, folder, params)
+    if params["out"] is not None:
+        write_report(reported, params["shape"], params["out"], options)
+        complain(f"written to {params['out']}: {params['shape']} report")
+        if params["opens"]:
+            open_page(params["out"])
         return 0
-    _print(reported, given["shape"], options)
+    _print(reported, params["shape"], options)
     return 0
 
 
-def _table(given: Mapping[str, Any]) -> int:
+def _table(params: Mapping[str, Any]) -> int:
     """Write or print a table of one run."""
     from fieldassay.commands.cli.output import complain, screen, write
     from fieldassay.reports.export.export import export_run, print_table
 
-    name, target = given["table"], given["out"]
-    if given["shape"] is not None or given["opens"]:
+    name, target = params["table"], params["out"]
+    if params["shape"] is not None or params["opens"]:
         raise click.UsageError("--table goes without --format and --open.")
-    folder = find_stored(given["run"], given["store"])
+    folder = find_stored(params["run"], params["store"])
     if target is None:
-        write(print_table(folder, name, given["system"], screen()))
+        write(print_table(folder, name, params["system"], screen()))
     else:
-        content = export_run(folder, target, given["system"], name)
+        content = export_run(folder, target, params["system"], name)
         complain(f"written to {target}: {content}")
     return 0
 
@@ -223,11 +223,11 @@ ENDINGS = {".txt": "table", ".xml": "junit", ".md": "markdown", ".html": "html"}
 """The format for each ending of a file."""
 
 
-def _shape(given: Mapping[str, Any]) -> str:
+def _shape(params: Mapping[str, Any]) -> str:
     """Return the format: the one given, else that of the file's ending; raise UsageError without either."""
-    target, default = given["out"], HTML if given["opens"] else "table"
-    shape = given["shape"] or (default if target is None else ENDINGS.get(target.suffix.lower()))
-    if given["opens"] and shape is not None and shape != HTML:
+    target, default = params["out"], HTML if params["opens"] else "table"
+    shape = params["shape"] or (default if target is None else ENDINGS.get(target.suffix.lower()))
+    if params["opens"] and shape is not None and shape != HTML:
         raise click.UsageError(f"--open shows the HTML report, and this one is {shape}; leave out --format.")
     if shape is None:
         from fieldassay.reports.export.export import BY_ENDING
@@ -239,26 +239,26 @@ def _shape(given: Mapping[str, Any]) -> str:
     return str(shape)
 
 
-def _options(given: Mapping[str, Any]) -> ReportOptions:
+def _options(params: Mapping[str, Any]) -> ReportOptions:
     from fieldassay.commands.cli.output import screen
     from fieldassay.reports.report import FILE_SCREEN, ReportOptions
 
-    where = screen() if given["out"] is None else FILE_SCREEN
-    is_whole = given["is_verbose"] or given["out"] is not None
-    return ReportOptions(given["name"], screen=where, is_whole=is_whole, documents=given["documents"])
+    where = screen() if params["out"] is None else FILE_SCREEN
+    is_whole = params["is_verbose"] or params["out"] is not None
+    return ReportOptions(params["name"], screen=where, is_whole=is_whole, documents=params["documents"])
 
 
-def _hold(reported: Reported, folder: Path, given: Mapping[str, Any]) -> Reported:
+def _hold(reported: Reported, folder: Path, params: Mapping[str, Any]) -> Reported:
     """Return the run with its changes since an earlier one; raise UsageError where there can be none."""
     from msgspec.structs import replace
 
     from fieldassay.reports.report import read_diffs
 
-    if given["shape"] not in ("html", "github", "comment"):
+    if params["shape"] not in ("html", "github", "comment"):
         raise click.UsageError("--against needs --format html, github or comment.")
-    before = find_stored(given["against"], given["store"])
+    before = find_stored(params["against"], params["store"])
     if before.resolve() == folder.resolve():
-        raise click.UsageError(f"--against {given['against']}: is the run itself; name an earlier one.")
+        raise click.UsageError(f"--against {params['against']}: is the run itself; name an earlier one.")
     return replace(reported, diffs=read_diffs(before, folder, reported.result.systems))
 
 

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     help="A labels file, or the records of one reviewer; repeat for more.",
 )
 @json_option
-def agreement(**given: Any) -> int:
+def agreement(**params: Any) -> int:
     """Measure how often reviewers of the same documents agree.
 
     Two answers agree if either is right with the other as gold. Only labels that were made without seeing a
@@ -65,10 +65,10 @@ def agreement(**given: Any) -> int:
     from fieldassay.commands.runs import agreement as measure
     from fieldassay.reports.content.agreement import render_agreement
 
-    spec = read_spec_option(given)
+    spec = read_spec_option(params)
     keep_interruptible()
-    found = measure([str(path) for path in given["labels"]], spec)
-    tell(found.to_dict, lambda: render_agreement(found, screen()), is_json=given["is_json"])
+    agreement = measure([str(path) for path in params["labels"]], spec)
+    tell(agreement.to_dict, lambda: render_agreement(agreement, screen()), is_json=params["is_json"])
     return 0
 
 
@@ -139,7 +139,7 @@ def export(folder: Path, target: Path, *, is_settled: bool) -> int:
 )
 @click.option("--dry-run", "is_dry", is_flag=True, help="Print what would change; write nothing.")
 @json_option
-def promote(**given: Any) -> int:
+def promote(**params: Any) -> int:
     """Write reviewed values into gold.
 
     Takes the finished sheets and rulings of the review in DIR, or labels files.
@@ -157,29 +157,29 @@ def promote(**given: Any) -> int:
     from fieldassay.review.promote import PromoteOptions, promote_review, render_promotion
     from fieldassay.review.promote import promote as apply
 
-    if (given["folder"] is None) == (not given["labels"]):
+    if (params["folder"] is None) == (not params["labels"]):
         raise click.UsageError("Give the folder of a review, or --labels.")
-    has_spec = given["spec"] is not None or given["protocol"] is not None
-    plan = read_plan_option(given) if has_spec else None
+    has_spec = params["spec"] is not None or params["protocol"] is not None
+    plan = read_plan_option(params) if has_spec else None
     options = PromoteOptions(
         plan,
-        adds_documents=given["is_adding"],
-        takes_unreadable=given["takes_unreadable"],
-        is_dry=given["is_dry"],
+        adds_documents=params["is_adding"],
+        takes_unreadable=params["takes_unreadable"],
+        is_dry=params["is_dry"],
     )
-    if given["folder"] is None:
+    if params["folder"] is None:
         waiting: tuple[str, ...] = ()
-        found = apply(
-            given["gold"], [sheet for path in given["labels"] for sheet in read_labels(path)], options
+        promotion = apply(
+            params["gold"], [sheet for path in params["labels"] for sheet in read_labels(path)], options
         )
-        if not options.is_dry and found.files:
-            found.write()
+        if not options.is_dry and promotion.files:
+            promotion.write()
     else:
-        found, waiting = promote_review(Store(given["folder"]), given["gold"], options)
+        promotion, waiting = promote_review(Store(params["folder"]), params["gold"], options)
     tell(
-        lambda: {**found.to_dict(), "is_dry_run": options.is_dry, "waiting": waiting},
-        lambda: render_promotion(found, options, waiting, default_baseline()),
-        is_json=given["is_json"],
+        lambda: {**promotion.to_dict(), "is_dry_run": options.is_dry, "waiting": waiting},
+        lambda: render_promotion(promotion, options, waiting, default_baseline()),
+        is_json=params["is_json"],
     )
     return 0
 
@@ -195,9 +195,9 @@ _MOVED = click.option(
 _FOLDER = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 
 
-def _share(flag: str, name: str, told: str) -> Callable[[Any], Any]:
+def _share(flag: str, name: str, text: str) -> Callable[[Any], Any]:
     place = "fieldassay.review.sheets.make:Shares"
-    return record_option(place, name, flag, group="Work", metavar="SHARE", help=told)
+    return record_option(place, name, flag, group="Work", metavar="SHARE", help=text)
 
 
 @click.group(cls=GroupedCommands)
@@ -264,7 +264,7 @@ def review() -> None:
 @_share("--empty", "empty", "Audit: the share of empty fields to ask about.  [default: 0.05]")
 @_share("--audited", "audited", "With --policy: the share of accepted values to ask about.  [default: 0.03]")
 @lookup_option
-def new(folder: Path, **given: Any) -> int:
+def new(folder: Path, **params: Any) -> int:
     """Make a review of the predictions of one system, for gold or for an audit.
 
     The questions are fixed from then on.
@@ -275,50 +275,54 @@ def new(folder: Path, **given: Any) -> int:
     fieldassay review new gold-1 --suspicious runs/a --documents scans
     """
 
-    made = _make(folder, given)
-    for note in made.notes:
+    review = _make(folder, params)
+    for note in review.notes:
         complain(note)
     write(
-        f"{folder}: {format_count(made.documents, 'document')}, {format_count(made.sheets, 'sheet')}, "
-        f"{format_count(made.asked, 'value')} asked\n"
+        f"{folder}: {format_count(review.documents, 'document')}, {format_count(review.sheets, 'sheet')}, "
+        f"{format_count(review.asked, 'value')} asked\n"
         f"label them with: fieldassay review open {folder}\n"
     )
     return 0
 
 
-def _make(folder: Path, given: dict[str, Any]) -> Made:
+def _make(folder: Path, params: dict[str, Any]) -> Made:
     """Return the review that the options describe; raise UsageError for invalid combinations."""
     from fieldassay.decisions.calibration.policy import read_policy
     from fieldassay.review.sheets.make import ReviewRequest, make_review, make_suspicious_review
     from fieldassay.runs.run import Run
 
-    shares = _shares(given)
-    if given["suspicious"] is not None:
-        if given["preds"] or given["policy"] or given["gold"] or given["spec"] or given["protocol"]:
+    shares = _shares(params)
+    if params["suspicious"] is not None:
+        if params["preds"] or params["policy"] or params["gold"] or params["spec"] or params["protocol"]:
             raise click.UsageError("--suspicious takes spec, gold and predictions from the run.")
-        run = Run.open(find_stored(given["suspicious"], given["store"]))
-        return make_suspicious_review(folder, run, ReviewRequest(documents=given["documents"], shares=shares))
-    policy = None if given["policy"] is None else read_policy(given["policy"])
-    needs_spec = policy is None or given["spec"] or given["protocol"]
+        run = Run.open(find_stored(params["suspicious"], params["store"]))
+        return make_suspicious_review(
+            folder, run, ReviewRequest(documents=params["documents"], shares=shares)
+        )
+    policy = None if params["policy"] is None else read_policy(params["policy"])
+    needs_spec = policy is None or params["spec"] or params["protocol"]
     keep_interruptible()
-    names = name_predictions(given["preds"])
-    if policy is not None and len(names) == 1 and "=" not in given["preds"][0]:
+    names = name_predictions(params["preds"])
+    if policy is not None and len(names) == 1 and "=" not in params["preds"][0]:
         names = {policy.system: next(iter(names.values()))}
-    spec = read_spec_option(given) if needs_spec else None
-    return make_review(folder, ReviewRequest(spec, names, policy, given["gold"], given["documents"], shares))
+    spec = read_spec_option(params) if needs_spec else None
+    return make_review(
+        folder, ReviewRequest(spec, names, policy, params["gold"], params["documents"], shares)
+    )
 
 
-def _shares(given: dict[str, Any]) -> Shares:
+def _shares(params: dict[str, Any]) -> Shares:
     """Return the shares of the mode; raise UsageError for those of an audit in another one."""
     from msgspec.structs import replace
 
     from fieldassay.review.sheets.make import GOLD, Shares
 
-    mode = given["mode"] or ("gold" if given["policy"] is None else "audit")
+    mode = params["mode"] or ("gold" if params["policy"] is None else "audit")
     audit = {
-        name: given[name] for name in ("double", "withheld", "empty", "audited") if given[name] is not None
+        name: params[name] for name in ("double", "withheld", "empty", "audited") if params[name] is not None
     }
-    if mode == "gold" and given["policy"] is not None:
+    if mode == "gold" and params["policy"] is not None:
         raise click.UsageError("--policy asks for a part of the values: it goes with --mode audit.")
     if mode == "gold" and audit:
         option = {"withheld": "withhold"}.get(name := next(iter(audit)), name)
@@ -390,7 +394,7 @@ _ACTIONS = ("list", "add", "passwd", "role", "disable", "enable")
 )
 @click.option("--behind", metavar="URL", help="The address of a proxy that ends TLS.")
 @_MOVED
-def team(folder: Path, action: str | None, person: str | None, **given: Any) -> int:
+def team(folder: Path, action: str | None, person: str | None, **params: Any) -> int:
     """Serve a review to a team with accounts, or change its accounts.
 
     ACTION is list, add, passwd, role, disable or enable; without it the review is served. Logs and exports
@@ -402,7 +406,7 @@ def team(folder: Path, action: str | None, person: str | None, **given: Any) -> 
     """
     from fieldassay.review.log import Store
 
-    role, is_piped, documents = given.pop("role"), given.pop("is_piped"), given.pop("documents")
+    role, is_piped, documents = params.pop("role"), params.pop("is_piped"), params.pop("documents")
     if action is not None:
         _change_team(Store(folder), action, person, role, is_piped=is_piped)
         return 0
@@ -411,7 +415,7 @@ def team(folder: Path, action: str | None, person: str | None, **given: Any) -> 
         write(f"serving at {address}\nCtrl-C ends the server; every label is saved\n")
 
     server = _load_server()
-    server.serve_team(Store(folder), server.Address(**given), tell, documents)
+    server.serve_team(Store(folder), server.Address(**params), tell, documents)
     return 0
 
 
@@ -421,10 +425,10 @@ def _change_team(store: Store, action: str, name: str | None, role: str | None, 
 
     if action == "list":
         with store.reading() as db:
-            for one in list_people(db):
-                disabled = "  disabled" if one["disabled"] else ""
-                who = f"{one['alias']:<5} {one['name'] or '-':<20} {one['role']:<12}"
-                write(f"{who} {format_count(one['sheets'], 'sheet')}{disabled}\n")
+            for account in list_people(db):
+                disabled = "  disabled" if account["disabled"] else ""
+                who = f"{account['alias']:<5} {account['name'] or '-':<20} {account['role']:<12}"
+                write(f"{who} {format_count(account['sheets'], 'sheet')}{disabled}\n")
         return
     if name is None:
         raise click.UsageError(f"{action} needs a NAME.")
@@ -476,8 +480,8 @@ def status(folder: Path, *, closes: bool, gives_up_open: bool, is_json: bool) ->
         close_review(store, gives_up_open=gives_up_open)
     form, _ = read_form(store)
     with store.reading() as db:
-        found = read_status(db, form)
-    tell(found.to_dict, lambda: render_status(found), is_json=is_json)
+        status = read_status(db, form)
+    tell(status.to_dict, lambda: render_status(status), is_json=is_json)
     return 0
 
 

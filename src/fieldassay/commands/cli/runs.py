@@ -68,16 +68,16 @@ class Sources(NamedTuple):
     guess: str = ""
 
 
-def read_sources(given: Mapping[str, Any]) -> Sources:
+def read_sources(params: Mapping[str, Any]) -> Sources:
     """Return the sources by the options of `score`."""
-    if given["out"] is not None and given["store"] is not None:
+    if params["out"] is not None and params["store"] is not None:
         raise click.UsageError("--out names one run, --runs a store of runs; give one of them.")
     from fieldassay.spec.plan.compile import with_sections
 
-    inputs = read_inputs(given)
-    has_spec = given["spec"] is not None or given["protocol"] is not None
-    guess, plan = ("", read_plan_option(given)) if has_spec else _guess(inputs, given)
-    return Sources(inputs, with_sections(plan, **read_section_options(given)), guess)
+    inputs = read_inputs(params)
+    has_spec = params["spec"] is not None or params["protocol"] is not None
+    guess, plan = ("", read_plan_option(params)) if has_spec else _guess(inputs, params)
+    return Sources(inputs, with_sections(plan, **read_section_options(params)), guess)
 
 
 _DECIDING = {
@@ -88,12 +88,12 @@ _DECIDING = {
 }
 
 
-def _guess(inputs: Inputs, given: Mapping[str, Any]) -> tuple[str, Plan]:
+def _guess(inputs: Inputs, params: Mapping[str, Any]) -> tuple[str, Plan]:
     """Return how values are read, in words, and the plan of that."""
     from fieldassay.commands.init import keeping, spec_from_gold
 
     keeps = keeping(inputs.gold, inputs.predictions)
-    named = next((flag for name, flag in _DECIDING.items() if given[name]), None)
+    named = next((flag for name, flag in _DECIDING.items() if params[name]), None)
     if named is not None:
         raise click.UsageError(
             f"{named} needs a written spec, since a guess may change with the data: {keeps}, then "
@@ -103,7 +103,7 @@ def _guess(inputs: Inputs, given: Mapping[str, Any]) -> tuple[str, Plan]:
         raise click.UsageError(
             "A guessed spec reads the data twice, standard input only once: give --spec, or a file."
         )
-    draft = spec_from_gold(inputs.gold, predictions=inputs.predictions, sections=read_section_options(given))
+    draft = spec_from_gold(inputs.gold, predictions=inputs.predictions, sections=read_section_options(params))
     return f"{draft.guess}\nkeep it with: {keeps}", draft.plan
 
 

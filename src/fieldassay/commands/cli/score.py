@@ -191,7 +191,7 @@ _RECORD = "fieldassay.scoring.inputs:ScoreOptions"
     is_flag=True,
     help="Check spec and data; score nothing.",
 )
-def score(**given: Any) -> int:
+def score(**params: Any) -> int:
     """Score predictions against gold.
 
     Prints the best system, the verdict of the gates, and what to fix first. Without --spec, types are guessed
@@ -206,19 +206,19 @@ def score(**given: Any) -> int:
     from fieldassay.commands.cli.output import complain, show_progress
     from fieldassay.commands.cli.thresholds import read_thresholds
 
-    given = with_paths(given)
-    _refuse_contradictions(given)
-    if given["checks"]:
-        return _check(given)
-    sources = read_sources(given)
+    params = with_paths(params)
+    _refuse_contradictions(params)
+    if params["checks"]:
+        return _check(params)
+    sources = read_sources(params)
     inputs, plan = sources.inputs, sources.plan
-    asked = read_thresholds(given["thresholds"], plan)
-    thresholds = tuple(gate for gate in asked if gate.function != "regression")
-    baseline = read_baseline_options(given, plan, [gate for gate in asked if gate.function == "regression"])
-    options = score_options(given, (*thresholds, *baseline.gates))
-    reports = read_report_options(given)
-    keeps_rows = bool(reports) or not (given["is_json"] or given["quiet"])
-    is_quiet = given["quiet"]
+    gates = read_thresholds(params["thresholds"], plan)
+    thresholds = tuple(gate for gate in gates if gate.function != "regression")
+    baseline = read_baseline_options(params, plan, [gate for gate in gates if gate.function == "regression"])
+    options = score_options(params, (*thresholds, *baseline.gates))
+    reports = read_report_options(params)
+    keeps_rows = bool(reports) or not (params["is_json"] or params["quiet"])
+    is_quiet = params["quiet"]
     from msgspec.structs import replace
 
     from fieldassay.commands.score import ScoreRequest, run_scoring  # heavy, so after the options
@@ -228,8 +228,8 @@ def score(**given: Any) -> int:
         inputs.predictions,
         plan,
         options,
-        out=given["out"],
-        store=given["store"],
+        out=params["out"],
+        store=params["store"],
         keeps_rows=keeps_rows,
         baseline=baseline.path,
         command=("fieldassay", *sys.argv[1:]),
@@ -238,35 +238,35 @@ def score(**given: Any) -> int:
     if not is_quiet and sources.guess:
         complain(sources.guess)
     with run_scoring(request if is_quiet else replace(request, tell=complain)) as run:
-        if given["is_json"]:
+        if params["is_json"]:
             _write_json(run)
-        elif not given["quiet"]:
-            show_run(run, Shown(given["is_verbose"], bool(given["metrics"]), bool(given["slices"])))
-        write_reports(run, reports, options.evidence, is_quiet=given["quiet"], opens=given["opens"])
-        return _verdict(run, thresholds, baseline, given)
+        elif not params["quiet"]:
+            show_run(run, Shown(params["is_verbose"], bool(params["metrics"]), bool(params["slices"])))
+        write_reports(run, reports, options.evidence, is_quiet=params["quiet"], opens=params["opens"])
+        return _verdict(run, thresholds, baseline, params)
 
 
-def _check(given: Mapping[str, Any]) -> int:
+def _check(params: Mapping[str, Any]) -> int:
     """Print what is wrong with a spec and with data, and how each field is judged; return the exit code."""
     from fieldassay.commands.cli.inputs import read_inputs, read_spec_option
     from fieldassay.commands.cli.output import complain, screen, write
     from fieldassay.reports.content.explanation import render_validation
     from fieldassay.scoring.explain import validate
 
-    inputs, spec = read_inputs(given, needs_data=False), read_spec_option(given)
+    inputs, spec = read_inputs(params, needs_data=False), read_spec_option(params)
     checked = validate(
         spec,
         inputs.gold,
         inputs.predictions,
-        lists_violations=given["is_json"],
-        where=given["where"],
-        **read_section_options(given),
+        lists_violations=params["is_json"],
+        where=params["where"],
+        **read_section_options(params),
     )
-    if given["is_json"]:
+    if params["is_json"]:
         from fieldassay.io.json_value import json_text
 
         write(json_text(checked.to_dict()))
-    elif not given["quiet"]:
+    elif not params["quiet"]:
         write(render_validation(checked, screen()))
     if checked.problems:
         complain("\n".join(map(str, checked.problems)))
@@ -274,35 +274,35 @@ def _check(given: Mapping[str, Any]) -> int:
     return 1 if any(count.violations for count in checked.counts) else 0
 
 
-def _refuse_contradictions(given: Mapping[str, Any]) -> None:
-    if given["quiet"] and given["is_verbose"]:
+def _refuse_contradictions(params: Mapping[str, Any]) -> None:
+    if params["quiet"] and params["is_verbose"]:
         raise click.UsageError("--quiet and --verbose contradict each other; give one of them.")
-    if given["strict"] and given["exit_zero"]:
+    if params["strict"] and params["exit_zero"]:
         raise click.UsageError("--strict and --exit-zero contradict each other; give one of them.")
 
 
-def score_options(given: Mapping[str, Any], thresholds: tuple[Gate, ...]) -> ScoreOptions:
+def score_options(params: Mapping[str, Any], thresholds: tuple[Gate, ...]) -> ScoreOptions:
     """Return the options of scoring that the command line's mean."""
     from fieldassay.commands.cli.grouping import split_calls
     from fieldassay.scoring.inputs import ScoreOptions
 
-    evidence: Literal["all", "errors", "none"] = given["evidence"] or (
-        "all" if given["out"] or given["store"] or given["reports"] or given["opens"] else "errors"
+    evidence: Literal["all", "errors", "none"] = params["evidence"] or (
+        "all" if params["out"] or params["store"] or params["reports"] or params["opens"] else "errors"
     )
     return ScoreOptions(
-        metrics=split_calls(given["metrics"]) or None,
-        slices=tuple(given["slices"]) or None,
+        metrics=split_calls(params["metrics"]) or None,
+        slices=tuple(params["slices"]) or None,
         gates=tuple(map(str, thresholds)),
         evidence=evidence,
-        workers=given["workers"],
+        workers=params["workers"],
         **{
-            name: given[name]
+            name: params[name]
             for name in ("engine", "batch", "limit", "holdout", "verdict")
-            if given[name] is not None
+            if params[name] is not None
         },
-        only=tuple(given["only"]) or None,
-        fields=split_list(given["fields"]) or None,
-        where=tuple(given["where"]),
+        only=tuple(params["only"]) or None,
+        fields=split_list(params["fields"]) or None,
+        where=tuple(params["where"]),
     )
 
 
@@ -330,8 +330,10 @@ def _write_json(run: Run) -> None:
 
     for warning in run.result.warnings:
         complain(f"warning: {warning}")
-    told = json_line(asdict(advise(run.result, run.decisions)))
-    write_bytes(metrics_json(run.result).removesuffix(b"}\n") + f', "recommendation": {told}}}\n'.encode())
+    recommendation = json_line(asdict(advise(run.result, run.decisions)))
+    write_bytes(
+        metrics_json(run.result).removesuffix(b"}\n") + f', "recommendation": {recommendation}}}\n'.encode()
+    )
 
 
 def show_run(run: Run, shown: Shown) -> None:
@@ -350,12 +352,12 @@ def show_run(run: Run, shown: Shown) -> None:
 
 
 def _verdict(
-    run: Run, thresholds: tuple[Gate, ...], baseline: BaselineChoice, given: Mapping[str, Any]
+    run: Run, thresholds: tuple[Gate, ...], baseline: BaselineChoice, params: Mapping[str, Any]
 ) -> int:
     from fieldassay.commands.cli.output import complain
     from fieldassay.commands.cli.thresholds import describe_outcomes, find_exit_code
 
-    if run.is_saved and not given["quiet"]:
+    if run.is_saved and not params["quiet"]:
         tables = [
             "metrics.json",
             "documents.parquet",
@@ -366,9 +368,9 @@ def _verdict(
         tables += ["comparisons.json"] if run.result.comparisons else []
         tables += ["statistics.parquet"] if run.result.paired is not None else []
         complain(f"written to {run.folder}: {', '.join(tables)}, run.json")
-    code = find_exit_code(run.decisions, thresholds, baseline.gates, is_strict=given["strict"])
-    shown = ("failed:", "inconclusive:")[: 1 + (code > 1)] if given["quiet"] else ""
+    code = find_exit_code(run.decisions, thresholds, baseline.gates, is_strict=params["strict"])
+    shown = ("failed:", "inconclusive:")[: 1 + (code > 1)] if params["quiet"] else ""
     for line in describe_outcomes(run.decisions, thresholds):
         if line.startswith(shown):
             complain(line)
-    return 0 if given["exit_zero"] else code
+    return 0 if params["exit_zero"] else code

@@ -86,7 +86,7 @@ def describe_outcomes(decisions: Sequence[Decision], thresholds: Iterable[Gate])
     """
     from fieldassay.metrics.result.verdicts import UNGATED, Verdict
 
-    asked = set(thresholds)
+    required = set(thresholds)
     lines = []
     for place in range(max((len(decision.outcomes) for decision in decisions), default=0)):
         for decision in decisions:
@@ -99,7 +99,7 @@ def describe_outcomes(decisions: Sequence[Decision], thresholds: Iterable[Gate])
                 lines += [f"failed: {decision.system}: {_describe_failure(part)}" for part in failed]
             elif outcome.verdict is Verdict.NO_LOSS:
                 lines.append(f"no loss shown: {decision.system}: {outcome.gate.metric}: {outcome.rule}")
-            elif outcome.verdict is Verdict.INCONCLUSIVE and outcome.gate in asked:
+            elif outcome.verdict is Verdict.INCONCLUSIVE and outcome.gate in required:
                 lines.append(f"failed: {decision.system}: {outcome.gate}: {outcome.rule}")
             elif outcome.verdict is Verdict.INCONCLUSIVE and outcome.title == UNGATED:
                 lines.append(f"inconclusive: {decision.system}: {outcome.rule}")
@@ -122,10 +122,11 @@ def find_exit_code(
     """
     from fieldassay.metrics.result.verdicts import GateAnswer, Verdict
 
-    asked = set(thresholds)
+    required = set(thresholds)
     outcomes = [outcome for decision in decisions for outcome in decision.outcomes]
     if any(
-        outcome.verdict is Verdict.FAIL or (outcome.verdict is Verdict.INCONCLUSIVE and outcome.gate in asked)
+        outcome.verdict is Verdict.FAIL
+        or (outcome.verdict is Verdict.INCONCLUSIVE and outcome.gate in required)
         for outcome in outcomes
     ):
         return FAILED
@@ -155,7 +156,7 @@ REGRESSION_HELP = "Exit with 1 if a system is worse than the baseline: METRIC, o
 
 def baseline_options(command: Command) -> Command:
     """Add `--baseline` and `--fail-on-regression` to a command that scores."""
-    asked = option(
+    regressions = option(
         "--fail-on-regression",
         "regressions",
         group="Gates and baselines",
@@ -170,7 +171,7 @@ def baseline_options(command: Command) -> Command:
         type=click.Path(path_type=Path),
         help=BASELINE_HELP,
     )
-    return file(asked(command))
+    return file(regressions(command))
 
 
 class BaselineChoice(NamedTuple):
@@ -180,21 +181,23 @@ class BaselineChoice(NamedTuple):
     gates: tuple[Gate, ...] = ()
 
 
-def read_baseline_options(given: Mapping[str, Any], plan: Plan, asked: Sequence[Gate] = ()) -> BaselineChoice:
+def read_baseline_options(
+    params: Mapping[str, Any], plan: Plan, others: Sequence[Gate] = ()
+) -> BaselineChoice:
     """Return the choice by the options, with the gates on regressions of other options.
 
     Raises UsageError for invalid options, `ProblemsError` if a baseline is needed and missing.
     """
-    gates = (*asked, *read_regressions(given["regressions"], plan))
-    path = given["baseline"]
+    gates = (*others, *read_regressions(params["regressions"], plan))
+    path = params["baseline"]
     if path is None and not gates:
-        found = default_baseline()
-        return BaselineChoice(found if found is not None and _has_regression(plan) else None)
+        default = default_baseline()
+        return BaselineChoice(default if default is not None and _has_regression(plan) else None)
     from fieldassay.decisions.baseline import read_baseline
 
     path = path or Path(DEFAULT)
-    held = read_baseline(path)  # a baseline that is missing or broken is told before anything is scored
-    if not gates and not held.is_frozen and not _has_regression(plan):
+    baseline = read_baseline(path)  # a baseline that is missing or broken is told before anything is scored
+    if not gates and not baseline.is_frozen and not _has_regression(plan):
         raise click.UsageError(
             "--baseline: no gate compares with it; add --fail-on-regression METRIC, or a gate "
             "`regression(METRIC) > -0.01`."

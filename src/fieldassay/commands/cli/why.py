@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 @click.option("--all", "has_all", is_flag=True, help="Also show right values.")
 @lookup_option
 @json_option
-def explain(**given: Any) -> int:
+def explain(**params: Any) -> int:
     """Explain the judgement of a value, step by step.
 
     Explains two values, or what is wrong in a document of your data or of a run. RUN is a run's folder, or
@@ -65,73 +65,75 @@ def explain(**given: Any) -> int:
     from fieldassay.commands.cli.output import screen, tell
     from fieldassay.reports.content.explanation import render_document, render_steps
 
-    is_json = given["is_json"]
-    if given["kind"] is not None or given["field"] is not None:
-        steps = _explain_two(given)
+    is_json = params["is_json"]
+    if params["kind"] is not None or params["field"] is not None:
+        steps = _explain_two(params)
         tell(
             lambda: [step.to_dict() for step in steps], lambda: render_steps(steps, screen()), is_json=is_json
         )
     else:
-        found = _document(given)
-        text = partial(render_document, found, screen(), given["has_all"])
-        tell(found.to_dict, text, is_json=is_json)
+        explanation = _document(params)
+        text = partial(render_document, explanation, screen(), params["has_all"])
+        tell(explanation.to_dict, text, is_json=is_json)
     return 0
 
 
-def _explain_two(given: Mapping[str, Any]) -> Any:
+def _explain_two(params: Mapping[str, Any]) -> Any:
     """Return the steps of two values: of a type, or of a field of a spec."""
     from fieldassay.commands.cli.grouping import option_value
     from fieldassay.scoring.explain import explain_field, explain_values
 
-    if len(given["what"]) != 2 or None not in (given["kind"], given["field"]):
+    if len(params["what"]) != 2 or None not in (params["kind"], params["field"]):
         raise click.UsageError(
             "With --type or --field, give two values: the gold value, then the predicted one."
         )
-    gold, pred = given["what"]
-    if given["field"] is None:
-        definition = option_value(given["kind"])
+    gold, pred = params["what"]
+    if params["field"] is None:
+        definition = option_value(params["kind"])
         if "list" in (definition, isinstance(definition, dict) and definition.get("type")):
             gold, pred = (
                 option_value(text) if text.lstrip().startswith("[") else text for text in (gold, pred)
             )
         return explain_values(gold, pred, definition)
-    plan = read_plan_option(given)
+    plan = read_plan_option(params)
     holds_texts = any(
-        child.name == given["field"] and not getattr(child, "is_list", True) for child in plan.root.children
+        child.name == params["field"] and not getattr(child, "is_list", True) for child in plan.root.children
     )
     is_tree = not any(plan.slots)  # its values are of the kind that they have in JSON
     gold, pred = (
         option_value(text) if is_tree or (not holds_texts and text.lstrip()[:1] in ("[", "{")) else text
         for text in (gold, pred)
     )
-    return explain_field(plan, given["field"], gold, pred)
+    return explain_field(plan, params["field"], gold, pred)
 
 
-def _document(given: Mapping[str, Any]) -> DocumentExplanation:
-    what: tuple[str, ...] = given["what"]
-    if given["spec"] is None and given["protocol"] is None:
+def _document(params: Mapping[str, Any]) -> DocumentExplanation:
+    what: tuple[str, ...] = params["what"]
+    if params["spec"] is None and params["protocol"] is None:
         if not 2 <= len(what) <= 3:
             raise click.UsageError(
                 "Give a run and a document; or --spec, --gold, --pred and a document; or --type and two "
                 "values. All wrong values of a run: `fieldassay report RUN --table errors`."
             )
-        found = _from_run(find_stored(what[0], given["store"]), what[1], what[2] if len(what) == 3 else None)
+        explanation = _from_run(
+            find_stored(what[0], params["store"]), what[1], what[2] if len(what) == 3 else None
+        )
     else:
         if not 1 <= len(what) <= 2:
             raise click.UsageError("Give the id of a document, and a field if you like.")
-        found = _from_inputs(given, what[0], what[1] if len(what) == 2 else None)
-    return _of_systems(found, given["systems"]) if given["systems"] else found
+        explanation = _from_inputs(params, what[0], what[1] if len(what) == 2 else None)
+    return _of_systems(explanation, params["systems"]) if params["systems"] else explanation
 
 
-def _from_inputs(given: Mapping[str, Any], document: str, field: str | None) -> DocumentExplanation:
+def _from_inputs(params: Mapping[str, Any], document: str, field: str | None) -> DocumentExplanation:
     from fieldassay.scoring.explain import choose_field, explain_document
     from fieldassay.scoring.inputs import drop_absent_fields, open_inputs
 
-    inputs = read_inputs(given)
-    plan = read_plan_option(given)
+    inputs = read_inputs(params)
+    plan = read_plan_option(params)
     matching = open_inputs(plan, inputs.gold, inputs.predictions)
-    found = explain_document(drop_absent_fields(plan, matching.gold), matching, document)
-    return choose_field(plan, found, field) if field is not None else found
+    explanation = explain_document(drop_absent_fields(plan, matching.gold), matching, document)
+    return choose_field(plan, explanation, field) if field is not None else explanation
 
 
 def _from_run(folder: Path, document: str, field: str | None) -> DocumentExplanation:
@@ -140,29 +142,31 @@ def _from_run(folder: Path, document: str, field: str | None) -> DocumentExplana
     from fieldassay.scoring.explain import choose_field
 
     run = Run.open(folder)
-    found = document_of_run(run, document)
+    explanation = document_of_run(run, document)
     if field is None:
-        return found
-    return choose_field(run.plan, found, field)
+        return explanation
+    return choose_field(run.plan, explanation, field)
 
 
-def _of_systems(found: DocumentExplanation, systems: tuple[str, ...]) -> DocumentExplanation:
+def _of_systems(explanation: DocumentExplanation, systems: tuple[str, ...]) -> DocumentExplanation:
     from msgspec.structs import replace
 
     from fieldassay.errors import nearest
 
     for name in systems:
-        if name not in found.systems:
-            raise click.UsageError(f"--system: no system {name!r}; {nearest(name, found.systems)}")
-    kept = [row["system"] in systems for row in found.rows]
-    rows = tuple(row for row, is_kept in zip(found.rows, kept, strict=True) if is_kept)
-    are_values = [is_kept for row, is_kept in zip(found.rows, kept, strict=True) if row["kind"] == "value"]
+        if name not in explanation.systems:
+            raise click.UsageError(f"--system: no system {name!r}; {nearest(name, explanation.systems)}")
+    are_kept = [row["system"] in systems for row in explanation.rows]
+    rows = tuple(row for row, is_kept in zip(explanation.rows, are_kept, strict=True) if is_kept)
+    are_values = [
+        is_kept for row, is_kept in zip(explanation.rows, are_kept, strict=True) if row["kind"] == "value"
+    ]
     steps = (
-        tuple(step for step, is_kept in zip(found.steps, are_values, strict=True) if is_kept)
-        if found.steps
+        tuple(step for step, is_kept in zip(explanation.steps, are_values, strict=True) if is_kept)
+        if explanation.steps
         else ()
     )
-    return replace(found, rows=rows, steps=steps, systems=systems)
+    return replace(explanation, rows=rows, steps=steps, systems=systems)
 
 
 # `fieldassay attribute`.
@@ -190,7 +194,7 @@ _PATH = click.Path(path_type=Path)
     type=_PATH,
     help=f"Write {PAGE_ENDINGS}.",
 )
-def attribute(**given: Any) -> int:
+def attribute(**params: Any) -> int:
     """Tell reading errors from model errors.
 
     Every wrong value gets a label with its evidence, and every stage its share of the errors. RUN is a run's
@@ -203,7 +207,7 @@ def attribute(**given: Any) -> int:
     from fieldassay.commands.runs import attribute as attribute_run
     from fieldassay.reports.content.attribution import describe_attribution
 
-    found = attribute_run(given["run"], store=given["store"], systems=given["systems"])
-    told = describe_attribution(found, given["most"])
-    tell_page(told, found.to_dict, given["out"], is_json=given["is_json"])
+    attribution = attribute_run(params["run"], store=params["store"], systems=params["systems"])
+    report = describe_attribution(attribution, params["most"])
+    tell_page(report, attribution.to_dict, params["out"], is_json=params["is_json"])
     return 0

@@ -364,8 +364,8 @@ def ratio_replicates(sums: Floats, documents: Sequence[str], chance: BootstrapSe
     unseen = unseen_weights(chance.seed, chance.replicates) * size
     above, below = weigh(sums, documents, chance.seed, chance.replicates)
     above, below = above + np.maximum(-unseen, 0.0), below + np.abs(unseen)
-    found: Floats = np.divide(above, below, out=np.full(len(unseen), np.nan), where=below > 0)
-    return found
+    ratios: Floats = np.divide(above, below, out=np.full(len(unseen), np.nan), where=below > 0)
+    return ratios
 
 
 class RankedLabels:
@@ -454,11 +454,11 @@ class RankedLabels:
         The unseen one is like one of them, with all values right or all wrong: a coin decides.
         """
         count = max(1, round(documents * self.families / self.documents))
-        drawn = chance.integers(self.families + 1, size=count)
+        draws = chance.integers(self.families + 1, size=count)
         twin, is_wrong = chance.integers(self.families), chance.random() < 0.5
-        family, source = _take_members(self.family, np.where(drawn == self.families, twin, drawn))
+        family, source = _take_members(self.family, np.where(draws == self.families, twin, draws))
         doc, places = _take_members(self.doc, source)
-        is_unseen = (drawn == self.families)[family[doc]]
+        is_unseen = (draws == self.families)[family[doc]]
         is_right = np.where(is_unseen, not is_wrong, ~self.is_wrong[places])
         return RankedLabels(doc, self.confidence[places], is_right, family)
 
@@ -600,11 +600,11 @@ def chance_to_certify(labels: RankedLabels, guarantee: Guarantee, documents: int
     """
     chance = np.random.default_rng((SEED, documents))
     draws = min(DRAWS, max(FEW_DRAWS, MANY_VALUES // (documents * len(labels) // labels.documents)))
-    drawn = failed = 0
-    while drawn < draws and failed <= draws * (1.0 - LIKELY):
-        drawn += 1
+    trials = failed = 0
+    while trials < draws and failed <= draws * (1.0 - LIKELY):
+        trials += 1
         failed += certify(labels.resample(documents, chance), guarantee).last is None
-    return 1.0 - failed / drawn
+    return 1.0 - failed / trials
 
 
 def find_enough(labels: RankedLabels, guarantee: Guarantee) -> int | None:
@@ -635,10 +635,10 @@ def make_certificate(
     Values `without_confidence` are in its coverage, as not accepted.
     """
     labels, fields = RankedLabels.of(values), tuple(name for name in fields if name in values.fields)
-    found = certify(labels, guarantee)
-    last, needed = found.last, labels.largest * needed_labels(guarantee.risk, guarantee.delta)
+    certification = certify(labels, guarantee)
+    last, needed = certification.last, labels.largest * needed_labels(guarantee.risk, guarantee.delta)
     if last is None:
-        reason = _explain(labels, values, found, guarantee, chance)
+        reason = _explain(labels, values, certification, guarantee, chance)
         return Certificate(
             fields,
             labels=labels.documents,
@@ -646,7 +646,7 @@ def make_certificate(
             level=guarantee.delta,
             needed=needed,
             reason=reason,
-            steps=found.steps,
+            steps=certification.steps,
         )
     accepted = values.confidence >= last.threshold
     wrong, count = accepted & ~values.is_correct, int(accepted.sum())
@@ -666,14 +666,14 @@ def make_certificate(
         coverage=count / (len(values) + without_confidence),
         observed_risk=float(wrong.sum() / count),
         interval=ratio_interval(sums[:, present].astype(np.float64), names, chance),
-        steps=found.steps,
+        steps=certification.steps,
     )
 
 
 def _explain(
     labels: RankedLabels,
     values: Observations,
-    found: CertificationSteps,
+    certification: CertificationSteps,
     guarantee: Guarantee,
     chance: BootstrapSettings,
 ) -> str:
@@ -694,7 +694,7 @@ def _explain(
     enough = find_enough(labels, guarantee)
     if enough is not None:
         return f"about {enough:,} labeled documents would certify it in 4 of 5 cases"
-    step, limit = found.steps[0], format_share(found.steps[0].bound, 2)
+    step, limit = certification.steps[0], format_share(certification.steps[0].bound, 2)
     have = "has" if step.errors == 1 else "have"
     return (
         f"in the {step.labels:,} documents with the most confident values, "

@@ -58,8 +58,8 @@ JUDGED = ("match", "partial", "mismatch", "spurious")
 
 Scale = Literal["probability", "percent", "logprob"]
 SCALES: dict[str, Callable[[Floats], Floats]] = {
-    "probability": lambda given: given,
-    "percent": lambda given: given / 100.0,
+    "probability": lambda values: values,
+    "percent": lambda values: values / 100.0,
     "logprob": np.exp,
 }
 """What confidences may be given in, and how each becomes a probability."""
@@ -86,8 +86,8 @@ class Observations(Struct, frozen=True, eq=False):
         return self.families or self.documents
 
     @property
-    def drawn(self) -> npt.NDArray[np.integer]:
-        """Return the number of what each observation is drawn with."""
+    def unit_numbers(self) -> npt.NDArray[np.integer]:
+        """Return the number of the unit that each observation is drawn with."""
         return np.unique(self.families, return_inverse=True)[1][self.doc] if self.families else self.doc
 
     def take(self, rows: npt.NDArray[np.generic]) -> Observations:
@@ -192,20 +192,21 @@ def _codes(names: pl.Series) -> tuple[tuple[str, ...], npt.NDArray[np.int32]]:
 
 
 def _to_probabilities(chosen: pl.DataFrame, scale: str, where: str) -> Floats:
-    given = chosen["confidence"].to_numpy().astype(np.float64)
+    confidences = chosen["confidence"].to_numpy().astype(np.float64)
     with np.errstate(over="ignore"):
-        found = SCALES[scale](given)
-    is_bad = ~((found >= 0.0) & (found <= 1.0))
+        probabilities = SCALES[scale](confidences)
+    is_bad = ~((probabilities >= 0.0) & (probabilities <= 1.0))
     if is_bad.any():
         row = chosen.row(int(np.flatnonzero(is_bad)[0]), named=True)
         example = f"{row['confidence']!r} at {row['pred_path']!r} of document {row['doc']!r}"[:300]
         raise problem(
             where,
-            f"{int(is_bad.sum()):,} of {len(given):,} confidences are not {_NOUNS[scale]}, such as {example}",
-            _remedy(given, scale),
+            f"{int(is_bad.sum()):,} of {len(confidences):,} confidences are not {_NOUNS[scale]}, "
+            f"such as {example}",
+            _remedy(confidences, scale),
             "bad_confidence",
         )
-    return found
+    return probabilities
 
 
 _NOUNS = {
@@ -215,8 +216,8 @@ _NOUNS = {
 }
 
 
-def _remedy(given: Sequence[float] | Floats, scale: str) -> str:
-    values = np.asarray(given)
+def _remedy(confidences: Sequence[float] | Floats, scale: str) -> str:
+    values = np.asarray(confidences)
     if scale != "percent" and values.min() >= 0.0 and 1.0 < values.max() <= 100.0:
         return "if they are percentages, say so with --scale percent"
     if scale != "logprob" and values.max() <= 0.0:
@@ -262,30 +263,30 @@ def read_confidences(run: Path | Result, system: str | None) -> Confidences:
     """
     import polars as pl
 
-    found = Run.of(run) if isinstance(run, Result) else Run.open(run)
-    label, evidence = str(found.folder), found.evidence
-    if found.kept != "all" or evidence is None:
+    source = Run.of(run) if isinstance(run, Result) else Run.open(run)
+    label, evidence = str(source.folder), source.evidence
+    if source.kept != "all" or evidence is None:
         raise _incomplete(label)
-    name = _choose_system(label, found.documents, system)
-    documents = found.documents.filter(pl.col("system") == name)
+    name = _choose_system(label, source.documents, system)
+    documents = source.documents.filter(pl.col("system") == name)
     _refuse_repeats(label, name, evidence)
     rows = _select_rows(evidence, name)
-    if not found.is_saved and _lacks_matches(rows, documents):
+    if not source.is_saved and _lacks_matches(rows, documents):
         raise _incomplete(label)
-    cluster = (found.result.run.get("bootstrap") or {}).get("cluster")
-    return Confidences(label, name, rows, documents, _digests(found), found.spec_name, cluster)
+    cluster = (source.result.run.get("bootstrap") or {}).get("cluster")
+    return Confidences(label, name, rows, documents, _digests(source), source.spec_name, cluster)
 
 
 def choose_confidences(
-    evidence: pl.LazyFrame, documents: pl.DataFrame, system: str, kept: str
+    evidence: pl.LazyFrame, documents: pl.DataFrame, system: str, extent: str
 ) -> Confidences:
-    """Return the judged values of a system in evidence of which `kept` was kept; it has no digests.
+    """Return the judged values of a system in evidence of the `extent` that the run kept; it has no digests.
 
     Raises `ProblemsError` as `read_confidences` does.
     """
     import polars as pl
 
-    if kept != "all":
+    if extent != "all":
         raise _incomplete("the run")
     _refuse_repeats("the run", system, evidence)
     own = documents.filter(pl.col("system") == system)
@@ -327,14 +328,14 @@ def _incomplete(label: str) -> ProblemsError:
 
 
 def _choose_system(label: str, documents: pl.DataFrame, system: str | None) -> str:
-    known = documents["system"].unique(maintain_order=True).to_list()
-    if system is None and len(known) == 1:
-        return str(known[0])
+    systems = documents["system"].unique(maintain_order=True).to_list()
+    if system is None and len(systems) == 1:
+        return str(systems[0])
     if system is None:
-        what, remedy = f"has {len(known)} systems", f"choose one with --system: {', '.join(known)}"[:500]
+        what, remedy = f"has {len(systems)} systems", f"choose one with --system: {', '.join(systems)}"[:500]
         raise problem(label, what, remedy, "missing_option")
-    if system not in known:
-        raise problem(label, f"no system {system[:100]!r}", nearest(system[:100], known), "unknown_name")
+    if system not in systems:
+        raise problem(label, f"no system {system[:100]!r}", nearest(system[:100], systems), "unknown_name")
     return system
 
 
@@ -529,12 +530,14 @@ def discriminate(seen: Observations, level: float = 0.95, fields: int = 1) -> Di
     >>> doc = np.arange(40, dtype=np.int32)
     >>> names = tuple(map(str, doc))
     >>> seen = Observations(names, ("n",), doc, doc * 0, confidence, confidence > 0.4)
-    >>> found = discriminate(seen)
-    >>> found.area, found.standing.value, [round(bound, 2) for bound in found.interval]
-    (1.0, 'tells right from wrong', [0.94, 1.0])
+    >>> discrimination = discriminate(seen)
+    >>> discrimination.area, discrimination.standing.value
+    (1.0, 'tells right from wrong')
+    >>> [round(bound, 2) for bound in discrimination.interval]
+    [0.94, 1.0]
     """
     right, wrong = seen.is_correct, ~seen.is_correct
-    documents = [len(np.unique(seen.drawn[rows])) for rows in (right, wrong)]
+    documents = [len(np.unique(seen.unit_numbers[rows])) for rows in (right, wrong)]
     fewest, is_wrong = min(documents), documents[1] <= documents[0]
     area = auroc(seen.confidence, right)
     if area is None or fewest < LEAST_DOCUMENTS:
@@ -573,8 +576,8 @@ def _standard_error(seen: Observations, area: float) -> float:
     parts = np.empty(len(seen))
     parts[seen.is_correct] = (_share_below(np.sort(wrong), right) - area) / len(right)
     parts[~seen.is_correct] = (1.0 - _share_below(np.sort(right), wrong) - area) / len(wrong)
-    sums = np.bincount(seen.drawn, parts)
-    n = len(np.unique(seen.drawn))
+    sums = np.bincount(seen.unit_numbers, parts)
+    n = len(np.unique(seen.unit_numbers))
     return float(np.sqrt(n / (n - 1) * (sums**2).sum()))
 
 
@@ -612,19 +615,21 @@ def select(confidence: Floats, is_correct: Bools, without_confidence: int = 0) -
 
     Values `without_confidence` are never accepted: coverage and joint risk count them.
 
-    >>> found = select(np.array([0.9, 0.8, 0.7, 0.6]), np.array([True, False, True, False]))
-    >>> [(point.threshold, point.coverage, point.selective_risk) for point in found.points[:2]]
+    >>> selection = select(np.array([0.9, 0.8, 0.7, 0.6]), np.array([True, False, True, False]))
+    >>> [(point.threshold, point.coverage, point.selective_risk) for point in selection.points[:2]]
     [(0.9, 0.25, 0.0), (0.8, 0.5, 0.5)]
-    >>> [point.joint_risk for point in found.points[:2]]
+    >>> [point.joint_risk for point in selection.points[:2]]
     [0.0, 0.25]
     """
     values, accepted, errors = count_accepted(confidence, is_correct)
     n = len(confidence) + without_confidence
-    kept = np.unique(np.linspace(0, len(values) - 1, min(len(values), MOST_POINTS)).round().astype(np.int64))
+    indices = np.unique(
+        np.linspace(0, len(values) - 1, min(len(values), MOST_POINTS)).round().astype(np.int64)
+    )
     points = tuple(
         Point(float(value), int(count), int(wrong), count / n, wrong / count, wrong / n)
         for value, count, wrong in zip(
-            values[kept], accepted[kept].tolist(), errors[kept].tolist(), strict=True
+            values[indices], accepted[indices].tolist(), errors[indices].tolist(), strict=True
         )
     )
     return Selection(points)
@@ -666,7 +671,7 @@ def calibrate_values(observations: Observations, chance: BootstrapSettings, fiel
     seen = observations.take(np.argsort(observations.confidence, kind="stable"))
     ordered, is_correct = seen.confidence, seen.is_correct
     starts = cut_bins(ordered)
-    found = discriminate(seen, chance.level, fields)
+    discrimination = discriminate(seen, chance.level, fields)
     return Calibration(
         n=len(ordered),
         documents=observations.count_documents(),
@@ -674,9 +679,9 @@ def calibrate_values(observations: Observations, chance: BootstrapSettings, fiel
         confidence=float(ordered.mean()),
         bins=list_bins(ordered, is_correct, starts),
         ece=calibration_error(ordered, is_correct, starts),
-        auroc=found.area,
-        auroc_interval=found.interval,
-        discrimination=found.standing.value,
-        auroc_note=found.sentence,
+        auroc=discrimination.area,
+        auroc_interval=discrimination.interval,
+        discrimination=discrimination.standing.value,
+        auroc_note=discrimination.sentence,
         level=chance.level,
     )

@@ -406,7 +406,7 @@ class Calibrated(Brief, Struct, frozen=True, eq=False):
     """A calibration: the page to print, and what a policy is made of."""
 
     page: CalibrationPage
-    given: Confidences
+    confidences: Confidences
     observations: Observations
 
     def make_policy(self, created: datetime) -> ReviewPolicy:
@@ -417,8 +417,8 @@ class Calibrated(Brief, Struct, frozen=True, eq=False):
             guarantee=page.guarantee,
             certificate=page.certificate,
             basis=Basis(page.run, seen.count_documents(), len(seen), seen.digest()),
-            digests=dict(self.given.digests),
-            spec=self.given.spec,
+            digests=dict(self.confidences.digests),
+            spec=self.confidences.spec,
             scale=page.scale,
             created=created.isoformat(timespec="seconds"),
             fieldassay=version("fieldassay"),
@@ -439,43 +439,48 @@ def calibrate(run: Path | Result | Confidences, options: CalibrationOptions | No
     (40, 1.0, None)
     """
     options = options or CalibrationOptions()
-    given = run if isinstance(run, Confidences) else read_confidences(run, options.system)
-    known = given.list_fields()
+    confidences = run if isinstance(run, Confidences) else read_confidences(run, options.system)
+    judged_fields = confidences.list_fields()
     problems = [
-        Problem(given.label, f"no judged field {name[:100]!r}", nearest(name[:100], known), "unknown_name")
+        Problem(
+            confidences.label,
+            f"no judged field {name[:100]!r}",
+            nearest(name[:100], judged_fields),
+            "unknown_name",
+        )
         for name in options.fields
-        if name not in known
+        if name not in judged_fields
     ]
     if problems:
         raise ProblemsError(problems)
-    fields = tuple(dict.fromkeys(options.fields)) or known
-    given = given.of_fields(fields)
-    seen, census = given.observe(options.scale), count_rows(given.rows)
+    fields = tuple(dict.fromkeys(options.fields)) or judged_fields
+    confidences = confidences.of_fields(fields)
+    seen, census = confidences.observe(options.scale), count_rows(confidences.rows)
     if not len(seen):
-        what = f"no judged value of {given.system!r} has a confidence"
+        what = f"no judged value of {confidences.system!r} has a confidence"
         remedy = "give `confidence` with the predictions, and score again"
-        raise problem(given.label, what, remedy, "no_confidence")
+        raise problem(confidences.label, what, remedy, "no_confidence")
     has_fields = len(fields) > 1 and not options.is_brief
     page = CalibrationPage(
-        run=given.label,
-        system=given.system,
+        run=confidences.label,
+        system=confidences.system,
         guarantee=options.guarantee,
         scale=options.scale,
         pooled=measure(None, census, seen, options.chance),
         certificate=make_certificate(
             seen, fields, census.without_confidence, options.guarantee, options.chance
         ),
-        fields=tuple(_measure_fields(given, seen, fields, options.chance)) if has_fields else (),
+        fields=tuple(_measure_fields(confidences, seen, fields, options.chance)) if has_fields else (),
     )
     untested = [name for name in fields if name not in page.certificate.fields]
-    return Calibrated(replace(page, remarks=tuple(remark(page, seen, untested))), given, seen)
+    return Calibrated(replace(page, remarks=tuple(remark(page, seen, untested))), confidences, seen)
 
 
 def _measure_fields(
-    given: Confidences, seen: Observations, fields: tuple[str, ...], chance: BootstrapSettings
+    confidences: Confidences, seen: Observations, fields: tuple[str, ...], chance: BootstrapSettings
 ) -> Iterator[Group]:
     for name in fields:
-        census = count_rows(given.of_fields((name,)).rows)
+        census = count_rows(confidences.of_fields((name,)).rows)
         yield measure(name, census, seen.of_fields((name,)), chance, len(fields))
 
 

@@ -126,8 +126,8 @@ class Changes(Struct, frozen=True, eq=False):
 
     def by_document(self) -> tuple[Tally, ...]:
         """Return the counts of each document, the one that lost most first."""
-        found = _tally(self.table, "doc")
-        return tuple(sorted(found, key=lambda one: (one.fixed - one.broken, one.name)))
+        tallies = _tally(self.table, "doc")
+        return tuple(sorted(tallies, key=lambda tally: (tally.fixed - tally.broken, tally.name)))
 
     def by_diagnosis(self) -> tuple[Tally, ...]:
         """Return the counts by main diagnosis: the former one of fixed values, the new one of broken ones."""
@@ -147,8 +147,10 @@ def _tally(table: pl.DataFrame, column: str) -> tuple[Tally, ...]:
     import polars as pl
 
     counts = [(pl.col("change") == change).sum().alias(change) for change in ("fixed", "broken")]
-    found = table.group_by(column).agg(counts).sort("broken", "fixed", column, descending=[True, True, False])
-    return tuple(Tally(*row) for row in found.select(column, "fixed", "broken").iter_rows())
+    totals = (
+        table.group_by(column).agg(counts).sort("broken", "fixed", column, descending=[True, True, False])
+    )
+    return tuple(Tally(*row) for row in totals.select(column, "fixed", "broken").iter_rows())
 
 
 class FieldLoss(Struct, frozen=True):
@@ -194,17 +196,19 @@ class Diff(Brief, Struct, frozen=True, eq=False):
     @property
     def is_identical(self) -> bool:
         """Return whether nothing that was kept of the systems differs in any document."""
-        same = all(one.verdict in ("identical", "undefined") for one in (*self.overall, *self.by_field))
+        same = all(
+            comparison.verdict in ("identical", "undefined") for comparison in (*self.overall, *self.by_field)
+        )
         return (
             same
-            and any(one.verdict == "identical" for one in self.overall)
+            and any(comparison.verdict == "identical" for comparison in self.overall)
             and (self.changes is None or not self.changes.table.height)
         )
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it as JSON data, every change included."""
         lists = {
-            name: [one.to_dict() for one in getattr(self, name)]
+            name: [row.to_dict() for row in getattr(self, name)]
             for name in ("overall", "by_field", "by_slice", "rankings")
         }
         return {
@@ -216,7 +220,7 @@ class Diff(Brief, Struct, frozen=True, eq=False):
             "bootstrap": {"replicates": self.replicates, "seed": self.seed, "level": self.level},
             **lists,
             "changes": _changes_data(self.changes),
-            "losses": [asdict(one) for one in self.losses],
+            "losses": [asdict(loss) for loss in self.losses],
             "reason": self.reason,
             "notes": list(self.notes),
             "warnings": list(self.warnings),
@@ -227,7 +231,7 @@ def _changes_data(changes: Changes | None) -> Mapping[str, Any] | None:
     if changes is None:
         return None
     tallies = {
-        name: [asdict(one) for one in getattr(changes, name)()]
+        name: [asdict(tally) for tally in getattr(changes, name)()]
         for name in ("by_field", "by_diagnosis", "by_document")
     }
     counts = {"fixed": changes.count("fixed"), "broken": changes.count("broken")}
@@ -277,17 +281,17 @@ def find_changes(
         .when((~is_wrong[""] & is_wrong["_after"]) | (gain < -_LEAST_GAIN))
         .then(pl.lit("broken"))
     )
-    found = joined.with_columns(
+    rows = joined.with_columns(
         change.alias("change"),
         undecided.alias("undecided"),
         (is_wrong[""] & is_wrong["_after"]).alias("still_wrong"),
     )
-    kept = found.filter(
+    table = rows.filter(
         pl.col("change").is_not_null() | pl.col("undecided") | pl.col("still_wrong")
     ).collect()
-    counts = kept.select(pl.col("still_wrong").sum(), pl.col("undecided").sum()).row(0)
-    still = kept.filter("still_wrong").with_columns(change=pl.lit("still wrong"))
-    changed = kept.filter(pl.col("change").is_not_null())
+    counts = table.select(pl.col("still_wrong").sum(), pl.col("undecided").sum()).row(0)
+    still = table.filter("still_wrong").with_columns(change=pl.lit("still wrong"))
+    changed = table.filter(pl.col("change").is_not_null())
     return Changes(_shown(changed), int(counts[0]), int(counts[1]), _shown(still))
 
 
@@ -397,7 +401,7 @@ def diff_runs(*references: str | Path, options: DiffOptions = DiffOptions()) -> 
     """
     if not references:
         raise problem("diff", "no run is named", "name one or more", "unclear_system")
-    entries = find_entries([str(one) for one in references], options.runs)
+    entries = find_entries([str(reference) for reference in references], options.runs)
     if len(references) == 1:
         entries = _put_reference_first(entries)
     if options.target is not None:
@@ -409,16 +413,16 @@ def diff_runs(*references: str | Path, options: DiffOptions = DiffOptions()) -> 
     keys = _choose_slices(data, options.slices)
     needed = keep_needed(data, (*metrics, *list_field_metrics(data)))
     data = replace(needed, metrics=metrics, slices=keys)
-    found = contest(data, entries[0].label)
+    comparisons = contest(data, entries[0].label)
     overall = len(metrics) * (len(entries) - 1)  # those of slices come after them
     changes, reason = _find_changes(entries, documents)
     return Diff(
         sides=tuple(_side(entry) for entry in entries),
         documents=len(data.systems[0].documents),
-        overall=found.comparisons[:overall],
-        by_field=found.by_field,
-        by_slice=found.comparisons[overall:],
-        rankings=found.rankings,
+        overall=comparisons.comparisons[:overall],
+        by_field=comparisons.by_field,
+        by_slice=comparisons.comparisons[overall:],
+        rankings=comparisons.rankings,
         changes=changes,
         losses=() if changes is None else _compare_losses(entries, documents),
         reason=reason,
@@ -454,40 +458,42 @@ def find_common_documents(
     ]
     if problems:
         raise ProblemsError(problems)
-    found = {run.reference: compare_bases(bases[first.reference], bases[run.reference]) for run in others}
+    differences = {
+        run.reference: compare_bases(bases[first.reference], bases[run.reference]) for run in others
+    }
     refused = [
-        _refuse(first, run, found[run.reference])
+        _refuse(first, run, differences[run.reference])
         for run in others
-        if set(found[run.reference].parts) - ({"gold"} if is_common else set())
+        if set(differences[run.reference].parts) - ({"gold"} if is_common else set())
     ]
     if refused:
         raise ProblemsError(refused)
-    if not any(one.parts for one in found.values()):
+    if not any(difference.parts for difference in differences.values()):
         return None, ()
     shared, alike = set(bases[first.reference].gold), set(bases[first.reference].gold)
-    for name, one in found.items():
+    for name, difference in differences.items():
         names = list(bases[name].gold)
         shared &= set(names)
-        alike &= {names[at] for at in one.rows}
+        alike &= {names[at] for at in difference.rows}
     if not alike:
         why = "whose gold is the same as in the others" if shared else "in common with the others"
         what, remedy = f"has no document {why}", "score them on the same gold"
         raise problem(f"run {others[-1].reference!r}", what, remedy, "incomparable")
     sizes = ", ".join(f"{name}: {len(basis.gold):,}" for name, basis in bases.items())
     counted = format_count(len(alike), "document")
-    told = f"compared only on the {counted} that all runs share with equal gold ({sizes})"
+    warning = f"compared only on the {counted} that all runs share with equal gold ({sizes})"
     left = len(shared) - len(alike)
     more = f"; {format_count(left, 'document')} in common left out, because the gold differs" if left else ""
-    return tuple(sorted(alike)), (told + more,)
+    return tuple(sorted(alike)), (warning + more,)
 
 
-def _refuse(first: NamedRun, run: NamedRun, found: BasisDifference) -> Problem:
+def _refuse(first: NamedRun, run: NamedRun, difference: BasisDifference) -> Problem:
     """Return why a run cannot be compared with the first one, and how it could be."""
-    older = min(first, run, key=lambda one: one.run.file.started or "")
-    parts, show = " and ".join(found.parts), f"`fieldassay runs show {older.reference}` names them"
+    older = min(first, run, key=lambda candidate: candidate.run.file.started or "")
+    parts, show = " and ".join(difference.parts), f"`fieldassay runs show {older.reference}` names them"
     remedy = f"score the predictions of the older run with the newer one's {parts} ({show})"
-    remedy += ", or give --common" if found.parts == ("gold",) and len(found.rows) else ""
-    what = f"cannot be compared with {first.reference!r}, which was scored with {found.reason}"
+    remedy += ", or give --common" if difference.parts == ("gold",) and len(difference.rows) else ""
+    what = f"cannot be compared with {first.reference!r}, which was scored with {difference.reason}"
     return Problem(f"run {run.reference!r}", what, remedy, "incomparable")
 
 
@@ -502,7 +508,7 @@ def _rows_of(entry: Contestant) -> pl.LazyFrame | None:
 def _put_reference_first(entries: tuple[Contestant, ...]) -> tuple[Contestant, ...]:
     """Return the systems of a run with the one first that it compared the others with."""
     reference = entries[0].run.run.statistics.reference
-    return tuple(sorted(entries, key=lambda one: one.system != reference))
+    return tuple(sorted(entries, key=lambda entry: entry.system != reference))
 
 
 def _choose_metrics(data: PairedData, names: Sequence[str] | None) -> tuple[BoundMetric, ...]:
@@ -515,16 +521,16 @@ def _choose_metrics(data: PairedData, names: Sequence[str] | None) -> tuple[Boun
                 "not_comparable",
             )
         return data.metrics
-    found: list[BoundMetric] = []
+    metrics: list[BoundMetric] = []
     problems: list[Problem] = []
     for name in dict.fromkeys(names):
         try:
-            found.append(_bind(data, name))
+            metrics.append(_bind(data, name))
         except ProblemsError as error:
             problems += error.problems
     if problems:
         raise ProblemsError(problems)
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(metrics))
 
 
 def _bind(data: PairedData, name: str) -> BoundMetric:
@@ -541,7 +547,8 @@ def _bind(data: PairedData, name: str) -> BoundMetric:
         )
     if not data.can_compare(bound):
         remedy = (
-            f"score with `--compare {name[:100]}`, or take {', '.join(str(one.call) for one in data.metrics)}"
+            f"score with `--compare {name[:100]}`, "
+            f"or take {', '.join(str(metric.call) for metric in data.metrics)}"
         )
         raise problem("metrics", f"the runs lack the statistics of {name[:100]!r}", remedy, "not_comparable")
     fields = {
@@ -564,20 +571,20 @@ def _bind(data: PairedData, name: str) -> BoundMetric:
 def _choose_slices(data: PairedData, keys: Sequence[str] | None) -> tuple[str, ...]:
     if keys is None:
         return data.slices
-    known = {
+    slices = {
         key
         for key in data.systems[0].groups
         if key != "repairs" and all(key in system.groups for system in data.systems)
     }
-    unknown = [key for key in keys if key not in known]
+    unknown = [key for key in keys if key not in slices]
     if unknown:
-        told = f"have: {', '.join(sorted(known))}" if known else "have no slices"
+        available = f"have: {', '.join(sorted(slices))}" if slices else "have no slices"
         raise ProblemsError(
             [
                 Problem(
                     "slice",
                     f"the runs have no slice {key[:100]!r}",
-                    f"score with `--slice {key[:100]}`; they {told}",
+                    f"score with `--slice {key[:100]}`; they {available}",
                     "unknown_name",
                 )
                 for key in unknown
@@ -609,8 +616,8 @@ def _compare_losses(
 ) -> tuple[FieldLoss, ...]:
     """Return what each field lost of the score before and after."""
     before, after = (_sum_losses(entry, documents) for entry in entries)
-    found = [FieldLoss(name, before[name], after[name]) for name in {**before, **after}]
-    return tuple(sorted(found, key=lambda one: (one.before - one.after, one.field)))
+    losses = [FieldLoss(name, before[name], after[name]) for name in {**before, **after}]
+    return tuple(sorted(losses, key=lambda loss: (loss.before - loss.after, loss.field)))
 
 
 def _sum_losses(entry: Contestant, documents: tuple[str, ...] | None) -> Mapping[str, float]:
@@ -621,10 +628,10 @@ def _sum_losses(entry: Contestant, documents: tuple[str, ...] | None) -> Mapping
         rows = rows.filter(_is_compared(documents))
         table = result.documents.filter(_is_compared(documents))
         result = replace(result, documents_table=lambda: table)
-    found: defaultdict[str, float] = defaultdict(float)
+    points: defaultdict[str, float] = defaultdict(float)
     for loss in find_losses(rows, result, most=None, replicates=0)[entry.system]:
-        found[loss.field] += loss.points
-    return found
+        points[loss.field] += loss.points
+    return points
 
 
 def _side(entry: Contestant) -> DiffSide:
@@ -643,22 +650,26 @@ def _side(entry: Contestant) -> DiffSide:
 
 def _remark(entries: Sequence[Contestant], data: PairedData) -> tuple[str, ...]:
     """Return the remarks on failed answers, and on how the runs were sampled and made."""
-    failed = [f"{entry.label}: {told}" for entry in entries if (told := _describe_failures(entry))]
+    failed = [f"{entry.label}: {failures}" for entry in entries if (failures := _describe_failures(entry))]
     runs = {entry.run.reference: entry.run.run for entry in entries}
     answers = (f"failed answers: {'; '.join(failed)}",) if failed else ()
-    drawn = {
-        name: _describe_drawing(one.paired.replicates, one.paired.seed, one.paired.level)
-        for name, one in runs.items()
+    drawings = {
+        name: _describe_drawing(run.paired.replicates, run.paired.seed, run.paired.level)
+        for name, run in runs.items()
     }
     remarks = []
-    if len(set(drawn.values())) > 1:
-        told = "; ".join(f"{name}: {text}" for name, text in drawn.items())
+    if len(set(drawings.values())) > 1:
+        differences = "; ".join(f"{name}: {text}" for name, text in drawings.items())
         used = _describe_drawing(data.replicates, data.seed, data.level)
-        remarks.append(f"the runs drew their intervals differently ({told}); this comparison uses {used}")
-    versions = {name: one.version for name, one in runs.items()}
+        remarks.append(
+            f"the runs drew their intervals differently ({differences}); this comparison uses {used}"
+        )
+    versions = {name: run.version for name, run in runs.items()}
     if len(set(versions.values())) > 1:
-        told = "; ".join(f"{name}: {version}" for name, version in versions.items())
-        remarks.append(f"the runs come from different versions of fieldassay ({told}); see the changelog")
+        differences = "; ".join(f"{name}: {version}" for name, version in versions.items())
+        remarks.append(
+            f"the runs come from different versions of fieldassay ({differences}); see the changelog"
+        )
     return (*answers, *remarks)
 
 
@@ -671,18 +682,18 @@ def _describe_failures(entry: Contestant) -> str:
     return ", ".join(f"{own[name]:,} {name}" for name in _FAILURES if own.get(name))
 
 
-def changes_csv(found: Diff) -> Iterator[str]:
+def changes_csv(diff: Diff) -> Iterator[str]:
     """Yield all fixed and broken values as CSV, with cells that look like formulas made texts."""
-    if found.changes is None:
+    if diff.changes is None:
         raise problem(
             "diff",
-            f"there are no fixed and broken values: {found.reason}",
+            f"there are no fixed and broken values: {diff.reason}",
             "take another format",
             "not_comparable",
         )
     yield csv_text([COLUMNS])
     for change in ("broken", "fixed"):
-        for row in found.changes.rows(change):
+        for row in diff.changes.rows(change):
             cells = (getattr(row, name) for name in COLUMNS)
             yield csv_text(
                 [show_names("; ".join(cell) if isinstance(cell, tuple) else cell for cell in cells)]

@@ -86,21 +86,21 @@ def pool_shares(parts: Sequence[tuple[str, Estimate]]) -> GateEstimate:
     80.0
     """
     successes, runs, documents, failed = 0, 0, 0, 0
-    told = []
+    evidence = []
     for label, estimate in parts:
-        found = _count_successes(estimate)
-        if isinstance(found, str):
-            return GateEstimate(why=f"{label}: {estimate.metric} {found}, so it cannot be pooled")
-        told.append(
-            f"{label}: {found} of {estimate.n} ({format_in_unit(estimate.value or 0.0, estimate.unit)})"
+        count = _count_successes(estimate)
+        if isinstance(count, str):
+            return GateEstimate(why=f"{label}: {estimate.metric} {count}, so it cannot be pooled")
+        evidence.append(
+            f"{label}: {count} of {estimate.n} ({format_in_unit(estimate.value or 0.0, estimate.unit)})"
         )
-        successes, runs = successes + found, runs + estimate.n
+        successes, runs = successes + count, runs + estimate.n
         documents, failed = documents + estimate.documents, failed + estimate.failed
     first = parts[0][1]
     if any(estimate.unit != first.unit for _, estimate in parts):
         return GateEstimate(why=f"{first.metric} has different units in the runs, so it cannot be pooled")
     value = HIGHEST[first.unit] * successes / runs
-    made = replace(
+    pooled = replace(
         first,
         value=value,
         n=runs,
@@ -110,7 +110,7 @@ def pool_shares(parts: Sequence[tuple[str, Estimate]]) -> GateEstimate:
         level=None,
         marks=("pooled",),
     )
-    return GateEstimate(made, evidence=(*told, f"together {successes} of {runs}"))
+    return GateEstimate(pooled, evidence=(*evidence, f"together {successes} of {runs}"))
 
 
 def _count_successes(estimate: Estimate) -> int | str:
@@ -143,11 +143,11 @@ class Holder(Struct, frozen=True, eq=False):
 
     def select(self, call: MetricCall) -> list[Estimate]:
         """Return the estimates of the system by a call: never those of another regime or granularity."""
-        found = [estimate for estimate in self.result.select(call) if estimate.system == self.system]
+        estimates = [estimate for estimate in self.result.select(call) if estimate.system == self.system]
         if call.name not in list_metrics():
-            return found
-        exact = [one for one in found if _is_exact(one, call)]
-        return found if found and not exact and self._defines(call.name) else exact
+            return estimates
+        exact = [estimate for estimate in estimates if _is_exact(estimate, call)]
+        return estimates if estimates and not exact and self._defines(call.name) else exact
 
     def _defines(self, name: str) -> bool:
         """Return whether the run's spec defines the metric itself, under a name of the catalogue."""
@@ -186,23 +186,27 @@ class Holdings(Struct, frozen=True, eq=False):
                 self.records[call.name], evidence=self.evidence.get(call.name, ()), baseline=baseline
             )
         try:
-            found = self._find(call)
-            if found.estimate is None and gate.function == "errors" and self._knows(f"errors_{call.name}"):
-                found = replace(self._find(replace(call, name=f"errors_{call.name}")), is_count=True)
+            gate_estimate = self._find(call)
+            if (
+                gate_estimate.estimate is None
+                and gate.function == "errors"
+                and self._knows(f"errors_{call.name}")
+            ):
+                gate_estimate = replace(self._find(replace(call, name=f"errors_{call.name}")), is_count=True)
         except ValueError as error:
             return GateEstimate(why=str(error))
-        is_open = found.estimate is None or found.estimate.documents == 0
+        is_open = gate_estimate.estimate is None or gate_estimate.estimate.documents == 0
         if gate.is_optional and call.slice is not None and is_open and self._is_absent(call, call.slice):
             return GateEstimate(
                 why=f"no document has {call.slice[0]}={call.slice[1]}",
                 is_absent=True,
                 evidence=self._values(call.slice[0]),
             )
-        return found
+        return gate_estimate
 
     def fields(self, call: MetricCall) -> tuple[str, ...]:
         """Return the fields that have an estimate of a metric per field, in their order."""
-        found = {
+        fields = {
             estimate.field: None
             for holder in self.holders
             for estimate in holder.result.estimates
@@ -210,7 +214,7 @@ class Holdings(Struct, frozen=True, eq=False):
             and estimate.system == holder.system
             and estimate.field is not None
         }
-        return tuple(name for name in found if name is not None)
+        return tuple(name for name in fields if name is not None)
 
     def is_by_field(self, call: MetricCall) -> bool:
         """Return whether a metric without a field has estimates of fields alone, so that it means each."""
@@ -241,7 +245,7 @@ class Holdings(Struct, frozen=True, eq=False):
         return GateEstimate(estimate, evidence=evidence, baseline=holder.baseline, candidate=holder.candidate)
 
     def _pool(self, call: MetricCall, there: Sequence[tuple[Holder, Estimate]]) -> GateEstimate:
-        lacking = [holder.label for holder in self.holders if holder not in [one for one, _ in there]]
+        lacking = [holder.label for holder in self.holders if holder not in [other for other, _ in there]]
         if lacking:
             return GateEstimate(why=f"{', '.join(lacking)} has no {call}, which is pooled over all runs")
         return pool_shares([(holder.label, estimate) for holder, estimate in there])
@@ -414,17 +418,19 @@ def judge_gates(gates: Sequence[Gate], holdings: Holdings) -> tuple[GateOutcome,
     """
     gates = [replace(gate, is_each=gate.is_each or holdings.is_by_field(gate.metric)) for gate in gates]
     spread = [spread_gate(gate, holdings) for gate in gates]
-    single = [one for own in spread for one in own]
-    found = [holdings.find(gate) for gate in single]
-    measured = [_measure_change(gate, one) for gate, one in zip(single, found, strict=True)]
-    decided = iter(decide_changes([one for one in measured if isinstance(one, MetricChange)]))
-    changes = [next(decided) if isinstance(one, MetricChange) else one for one in measured]
+    single = [gate for own in spread for gate in own]
+    gate_estimates = [holdings.find(gate) for gate in single]
+    measured = [
+        _measure_change(gate, estimate) for gate, estimate in zip(single, gate_estimates, strict=True)
+    ]
+    decided = iter(decide_changes([change for change in measured if isinstance(change, MetricChange)]))
+    changes = [next(decided) if isinstance(change, MetricChange) else change for change in measured]
     looked = sum(gate.is_for_looks and gate.function == "regression" for gate in single)
-    changes = [watch(gate, one, looked) for gate, one in zip(single, changes, strict=True)]
+    changes = [watch(gate, change, looked) for gate, change in zip(single, changes, strict=True)]
     judged = iter(
         [
-            _name_losses(judge_gate(gate, one, change), one)
-            for gate, one, change in zip(single, found, changes, strict=True)
+            _name_losses(judge_gate(gate, estimate, change), estimate)
+            for gate, estimate, change in zip(single, gate_estimates, changes, strict=True)
         ]
     )
     parts = [tuple(next(judged) for _ in own) for own in spread]
@@ -432,46 +438,60 @@ def judge_gates(gates: Sequence[Gate], holdings: Holdings) -> tuple[GateOutcome,
         join_fields(gate, own) if gate.is_each else own[0] for gate, own in zip(gates, parts, strict=True)
     )
     return outcomes + tuple(
-        outcome for one in holdings.holders for outcome in judge_ungated(gates, one.result, one.system)
+        outcome
+        for holder in holdings.holders
+        for outcome in judge_ungated(gates, holder.result, holder.system)
     )
 
 
-def _name_losses(outcome: GateOutcome, found: GateEstimate) -> GateOutcome:
+def _name_losses(outcome: GateOutcome, gate_estimate: GateEstimate) -> GateOutcome:
     """Return the outcome of a regression of the whole, which names the fields that are shown to be worse.
 
     The fields are a family of their own, and change no verdict: a gate on each field does.
     """
-    call, arena = outcome.gate.metric, None if found.baseline is None else found.baseline.arena
+    call, arena = (
+        outcome.gate.metric,
+        None if gate_estimate.baseline is None else gate_estimate.baseline.arena,
+    )
     is_whole = call.field is None and call.slice is None and outcome.value is not None
     if arena is None or outcome.gate.function != "regression" or not is_whole:
         return outcome
     fields = compare_pairs(arena, [(BEFORE, NOW)], list_field_metrics(arena.data), is_brief=True)
-    lost = sorted((one for one in fields if one.verdict == "worse"), key=lambda one: one.difference or 0.0)
+    lost = sorted(
+        (comparison for comparison in fields if comparison.verdict == "worse"),
+        key=lambda comparison: comparison.difference or 0.0,
+    )
     if not lost:
         return outcome
     warning = f"but worse in {name_changes(lost, MOST_TOLD)}"
     return replace(outcome, rule=f"{outcome.rule}; {warning}", warning=warning)
 
 
-def _measure_change(gate: Gate, found: GateEstimate) -> MetricChange | str | None:
-    if gate.function != "regression" or found.is_absent or found.estimate is None:
+def _measure_change(gate: Gate, gate_estimate: GateEstimate) -> MetricChange | str | None:
+    if gate.function != "regression" or gate_estimate.is_absent or gate_estimate.estimate is None:
         return None
-    nonsense = lint_gate(gate, found.estimate.unit, found.estimate.better)
+    nonsense = lint_gate(gate, gate_estimate.estimate.unit, gate_estimate.estimate.better)
     try:
-        return nonsense or (found.baseline or BaselineMatch()).compare(gate.metric)
+        return nonsense or (gate_estimate.baseline or BaselineMatch()).compare(gate.metric)
     except ValueError as error:
         return str(error)
 
 
-def judge_gate(gate: Gate, found: GateEstimate, change: MetricChange | str | None = None) -> GateOutcome:
+def judge_gate(
+    gate: Gate, gate_estimate: GateEstimate, change: MetricChange | str | None = None
+) -> GateOutcome:
     """Return the outcome of a gate over its estimate or change. Missing and undefined numbers never pass."""
-    estimate = found.estimate
-    if found.is_absent:
-        return GateOutcome(gate, Verdict.SKIPPED, f"does not apply: {found.why}", evidence=found.evidence)
+    estimate = gate_estimate.estimate
+    if gate_estimate.is_absent:
+        return GateOutcome(
+            gate, Verdict.SKIPPED, f"does not apply: {gate_estimate.why}", evidence=gate_estimate.evidence
+        )
     if estimate is None:
-        known = list_metrics().get(gate.metric.name)
-        unit = "" if known is None else known.unit
-        return GateOutcome(gate, Verdict.INCONCLUSIVE, found.why, unit=unit, evidence=found.evidence)
+        metric = list_metrics().get(gate.metric.name)
+        unit = "" if metric is None else metric.unit
+        return GateOutcome(
+            gate, Verdict.INCONCLUSIVE, gate_estimate.why, unit=unit, evidence=gate_estimate.evidence
+        )
     if change is not None:
         if isinstance(change, str):
             outcome = GateOutcome(
@@ -479,20 +499,20 @@ def judge_gate(gate: Gate, found: GateEstimate, change: MetricChange | str | Non
             )
         else:
             outcome = judge_change(gate, change, max(0, estimate.failed))
-        of_baseline = (found.baseline or BaselineMatch()).evidence
-        return replace(outcome, evidence=(*outcome.evidence, *of_baseline, *found.evidence))
-    nonsense, asked, told = lint_gate(gate, estimate.unit, estimate.better), gate, ""
+        of_baseline = (gate_estimate.baseline or BaselineMatch()).evidence
+        return replace(outcome, evidence=(*outcome.evidence, *of_baseline, *gate_estimate.evidence))
+    nonsense, original, note = lint_gate(gate, estimate.unit, estimate.better), gate, ""
     is_wide = (gate.is_for_best or gate.is_for_looks) and is_of_chance(gate, estimate)
     if is_wide and estimate.value is not None and not nonsense:
         try:
-            estimate, told = widen(gate, estimate, found.candidate)
+            estimate, note = widen(gate, estimate, gate_estimate.candidate)
         except (ValueError, ProblemsError) as error:
             nonsense = str(error)
         gate = as_bound(gate)
     look = (
         _Look(why=nonsense, unit=estimate.unit)
         if nonsense
-        else _look(gate.function, estimate, found.is_count, told)
+        else _look(gate.function, estimate, gate_estimate.is_count, note)
     )
     outcome = GateOutcome(
         gate,
@@ -502,14 +522,14 @@ def judge_gate(gate: Gate, found: GateEstimate, change: MetricChange | str | Non
         n=estimate.n,
         documents=estimate.documents,
         interval=estimate.interval,
-        evidence=(*_describe(estimate), *found.evidence),
+        evidence=(*_describe(estimate), *gate_estimate.evidence),
     )
     judged = outcome if look.why else _compare(gate, look, outcome)
     if is_wide:
-        return replace(judged, gate=asked)
+        return replace(judged, gate=original)
     if gate.function in ("lower", "upper") and not nonsense:
         judged = _ask_for_more(judged, estimate)
-    return tell_best(judged, estimate, found.candidate)
+    return tell_best(judged, estimate, gate_estimate.candidate)
 
 
 def _ask_for_more(outcome: GateOutcome, estimate: Estimate) -> GateOutcome:
@@ -517,11 +537,11 @@ def _ask_for_more(outcome: GateOutcome, estimate: Estimate) -> GateOutcome:
     if outcome.verdict is Verdict.PASS:
         return outcome
     reach = reach_of_bound(outcome.gate, estimate)
-    found = replace(outcome, detectable=reach.detectable, documents_needed=reach.needed)
+    outcome = replace(outcome, detectable=reach.detectable, documents_needed=reach.needed)
     if reach.needed is None or estimate.value is None:
-        return found
+        return outcome
     kind = "documents with wrong values" if estimate.granularity == "wrong_values" else "documents"
-    return replace(found, rule=f"{outcome.rule}; about {reach.needed:,} {kind} would show it")
+    return replace(outcome, rule=f"{outcome.rule}; about {reach.needed:,} {kind} would show it")
 
 
 def _compare(gate: Gate, look: _Look, outcome: GateOutcome) -> GateOutcome:
@@ -564,11 +584,11 @@ def _compare_bound(gate: Gate, look: _Look, outcome: GateOutcome) -> GateOutcome
     return replace(outcome, rule=f"too close to call: {rule}")
 
 
-def _look(function: str, estimate: Estimate, is_count: bool, told: str = "") -> _Look:
+def _look(function: str, estimate: Estimate, is_count: bool, note: str = "") -> _Look:
     if function == "n":
         return _Look((estimate.n,), "count", "n =", is_vacuous=estimate.n == 0)
     if function in ("lower", "upper"):
-        return _look_at_bound(function, estimate, told)
+        return _look_at_bound(function, estimate, note)
     if estimate.value is None:
         return _Look(why=f"it is undefined (n = {estimate.n:,})", unit=estimate.unit)
     if not is_number(estimate.value):
@@ -580,7 +600,7 @@ def _look(function: str, estimate: Estimate, is_count: bool, told: str = "") -> 
     return _Look((estimate.value,), estimate.unit, is_vacuous=estimate.n == 0)
 
 
-def _look_at_bound(function: str, estimate: Estimate, told: str) -> _Look:
+def _look_at_bound(function: str, estimate: Estimate, note: str) -> _Look:
     if estimate.interval is None:
         reason = (
             "counts have none"
@@ -599,7 +619,7 @@ def _look_at_bound(function: str, estimate: Estimate, told: str) -> _Look:
             unit=estimate.unit,
         )
     bound = estimate.interval[0 if function == "lower" else 1]
-    kind = f"interval {told}".rstrip()
+    kind = f"interval {note}".rstrip()
     level = f" ({format_share(estimate.level)} {kind})" if estimate.level is not None else ""
     return _Look((bound,), estimate.unit, f"{function} bound{level}", is_vacuous=estimate.n == 0)
 
@@ -659,27 +679,35 @@ def join_fields(gate: Gate, outcomes: Sequence[GateOutcome]) -> GateOutcome:
 
     Fields without any value in gold or prediction (n = 0) are left out, and counted.
     """
-    known = [one for one in outcomes if one.n or one.value is not None or one.verdict is not _OPEN]
-    if not known:
-        reasons = {one.rule for one in outcomes}
+    relevant = [
+        outcome
+        for outcome in outcomes
+        if outcome.n or outcome.value is not None or outcome.verdict is not _OPEN
+    ]
+    if not relevant:
+        reasons = {outcome.rule for outcome in outcomes}
         is_one = len(reasons) == 1 and gate.function == "regression"
         why = reasons.pop() if is_one else f"no field has {gate.metric}"
         return GateOutcome(gate, _OPEN, why)
-    ordered = sorted(known, key=lambda one: _WORST_FIRST.index(one.verdict))
+    ordered = sorted(relevant, key=lambda outcome: _WORST_FIRST.index(outcome.verdict))
     verdict = ordered[0].verdict
-    with_values = [one for one in ordered if one.verdict is verdict and one.value is not None]
+    with_values = [outcome for outcome in ordered if outcome.verdict is verdict and outcome.value is not None]
     is_least = gate.operator in (">=", ">")
     worst = min(
-        with_values or ordered[:1], key=lambda one: (one.value or 0.0) if is_least else -(one.value or 0.0)
+        with_values or ordered[:1],
+        key=lambda outcome: (outcome.value or 0.0) if is_least else -(outcome.value or 0.0),
     )
-    empty = len(outcomes) - len(known)
+    empty = len(outcomes) - len(relevant)
     left_out = (f"left out: {format_count(empty, 'empty field')}",) if empty else ()
     return replace(
         worst,
         gate=gate,
         rule=_rule(ordered, worst),
-        evidence=(*(f"{_field(one)}: {one.verdict}: {one.rule}" for one in ordered), *left_out),
-        parts=tuple(known),
+        evidence=(
+            *(f"{_field(outcome)}: {outcome.verdict}: {outcome.rule}" for outcome in ordered),
+            *left_out,
+        ),
+        parts=tuple(relevant),
     )
 
 
@@ -690,15 +718,15 @@ def _rule(ordered: Sequence[GateOutcome], worst: GateOutcome) -> str:
     counts = [
         f"{count:,} {VERDICT_WORDS[verdict]}"
         for verdict in _WORST_FIRST
-        if (count := sum(one.verdict is verdict for one in ordered))
+        if (count := sum(outcome.verdict is verdict for outcome in ordered))
     ]
     head = f"{format_count(len(ordered), 'field')}: {', '.join(counts)}"
     if worst.verdict in (Verdict.PASS, Verdict.SKIPPED):
         return f"{head}; {_field(worst)}: {worst.rule}"
-    told = [one for one in ordered if one.verdict is worst.verdict]
-    told.sort(key=lambda one: one is not worst)
-    more = len(told) - MOST_TOLD
-    reasons = "; ".join(f"{_field(one)}: {one.rule}" for one in told[:MOST_TOLD])
+    tied = [outcome for outcome in ordered if outcome.verdict is worst.verdict]
+    tied.sort(key=lambda outcome: outcome is not worst)
+    more = len(tied) - MOST_TOLD
+    reasons = "; ".join(f"{_field(outcome)}: {outcome.rule}" for outcome in tied[:MOST_TOLD])
     return f"{head}; {reasons}" + (f"; and {more:,} more" if more > 0 else "")
 
 

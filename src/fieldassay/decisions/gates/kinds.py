@@ -71,45 +71,45 @@ class BaselineMatch(Struct, frozen=True, eq=False):
         bound = bind_metric(call, self.arena.data.vocabulary)
         _check_comparable(self.arena, bound)
         narrow = self.arena if call.slice is None else _narrow(self.arena, call.slice)
-        found, pair = compare_one(narrow, (BEFORE, NOW), bound, call.slice)
+        comparison, pair = compare_one(narrow, (BEFORE, NOW), bound, call.slice)
         missing = [
             name
-            for name, value in zip(("in the baseline", "now"), found.values, strict=True)
+            for name, value in zip(("in the baseline", "now"), comparison.values, strict=True)
             if value is None
         ]
         if missing:
             raise ValueError(f"{call} is undefined {' and '.join(missing)}")
-        is_same = self.is_same and found.verdict == "identical"
+        is_same = self.is_same and comparison.verdict == "identical"
         # Documents with a number in the baseline and none now, which could be slow ones left out.
         before, now = (matrix[pair.view.rows[pair.view.measured]] for matrix in narrow.matrices)
-        return MetricChange(found, pair, is_same, int(np.count_nonzero((before > now).any(axis=0))))
+        return MetricChange(comparison, pair, is_same, int(np.count_nonzero((before > now).any(axis=0))))
 
 
 class MetricChange(Struct, frozen=True):
     """The change of a metric: now less before, signed so that losses are negative; its intervals too.
 
-    `found` is the comparison as it is. `is_same`: the predictions are those of the baseline. `unmeasured`
+    `comparison` is unsigned. `is_same`: the predictions are those of the baseline. `unmeasured`
     documents have a number (a duration, a cost) in the baseline and none now. `guarded` is the interval that
     a pass stands on, for this gate alone: all gates must pass, so that none of them is adjusted for others.
     """
 
-    found: Comparison
+    comparison: Comparison
     pair: Pair
     is_same: bool = False
     unmeasured: int = 0
     guarded: tuple[float, float] | None = None
-    told: str = ""
+    note: str = ""
     """Of intervals that hold at any look: that they do, and their price."""
 
     @property
     def difference(self) -> float:
         """Return the change."""
-        return self._sign * (self.found.difference or 0.0)
+        return self._sign * (self.comparison.difference or 0.0)
 
     @property
     def interval(self) -> tuple[float, float] | None:
         """Return the interval of the verdict, or the guarded one where nothing differs."""
-        return self.guarded if self.found.verdict == "identical" else self.turn(self.found.interval)
+        return self.guarded if self.comparison.verdict == "identical" else self.turn(self.comparison.interval)
 
     def turn(self, interval: tuple[float, float] | None) -> tuple[float, float] | None:
         """Return an interval in the direction of better."""
@@ -125,7 +125,7 @@ class MetricChange(Struct, frozen=True):
 
     @property
     def _sign(self) -> float:
-        return 1.0 if self.found.better == "higher" else -1.0
+        return 1.0 if self.comparison.better == "higher" else -1.0
 
 
 def judge_regression(
@@ -162,78 +162,81 @@ def _highest(interval: tuple[float, float], guarded: tuple[float, float]) -> flo
 
 def decide_changes(changes: Sequence[MetricChange]) -> list[MetricChange]:
     """Return the changes with p values adjusted for all of them, and the verdicts that follow."""
-    decided = decide([Tested(change.found, change.pair) for change in changes])
+    decided = decide([Tested(change.comparison, change.pair) for change in changes])
     return [
         replace(
             change,
-            found=found,
-            guarded=change.turn(_guard(change.pair, found)),
+            comparison=comparison,
+            guarded=change.turn(_guard(change.pair, comparison)),
         )
-        for change, found in zip(changes, decided, strict=True)
+        for change, comparison in zip(changes, decided, strict=True)
     ]
 
 
-def _guard(pair: Pair, found: Comparison) -> tuple[float, float] | None:
-    bounds = pair.bounds(1.0 - found.level, 1.0 if found.p is None else found.p)
+def _guard(pair: Pair, comparison: Comparison) -> tuple[float, float] | None:
+    bounds = pair.bounds(1.0 - comparison.level, 1.0 if comparison.p is None else comparison.p)
     return bounds.guarded or bounds.interval
 
 
 def judge_change(gate: Gate, change: MetricChange, failed: int = 0) -> GateOutcome:
     """Return the outcome of a regression gate, which no failed judgement lets pass: it could be a loss."""
-    found = change.found
-    before, now = (format_in_unit(value or 0.0, found.unit) for value in found.values)
+    comparison = change.comparison
+    before, now = (format_in_unit(value or 0.0, comparison.unit) for value in comparison.values)
     counts = (
-        f"better in {found.wins:,}, worse in {found.losses:,}, "
-        f"the same in {found.ties:,} of {found.documents:,} documents"
+        f"better in {comparison.wins:,}, worse in {comparison.losses:,}, "
+        f"the same in {comparison.ties:,} of {comparison.documents:,} documents"
     )
     outcome = GateOutcome(
         gate,
         Verdict.INCONCLUSIVE,
         "",
         value=change.difference,
-        unit=found.unit,
-        n=found.documents,
-        documents=found.documents,
+        unit=comparison.unit,
+        n=comparison.documents,
+        documents=comparison.documents,
         interval=change.interval,
         evidence=(
-            f"before {before}, now {now}; {counts}" + ("" if found.p is None else f"; {format_p(found.p)}"),
+            f"before {before}, now {now}; {counts}"
+            + ("" if comparison.p is None else f"; {format_p(comparison.p)}"),
         ),
     )
     if change.is_same and not failed:
-        return _judge_same(outcome, found.unit)
-    if "few_families" in found.marks:
-        is_lost = found.verdict == "worse" and gate.threshold >= 0.0  # p values need no interval
+        return _judge_same(outcome, comparison.unit)
+    if "few_families" in comparison.marks:
+        is_lost = comparison.verdict == "worse" and gate.threshold >= 0.0  # p values need no interval
         return replace(
             outcome,
             verdict=Verdict.FAIL if is_lost else outcome.verdict,
-            rule=f"{'a loss is shown; ' if is_lost else ''}{say_too_few_families(found.families or 0)}",
+            rule=f"{'a loss is shown; ' if is_lost else ''}{say_too_few_families(comparison.families or 0)}",
         )
     if change.interval is None or change.guarded is None:
         why = "it has no interval: score with a bootstrap, and gate a rate instead of a count"
         return replace(outcome, rule=why)
-    if "few_replicates" in found.marks:
-        return replace(outcome, rule=say_too_few(found.level))
-    verdict = judge_regression(change.interval, change.guarded, -gate.threshold, gate.operator, found.unit)
+    if "few_replicates" in comparison.marks:
+        return replace(outcome, rule=say_too_few(comparison.level))
+    verdict = judge_regression(
+        change.interval, change.guarded, -gate.threshold, gate.operator, comparison.unit
+    )
     outcome, objection = replace(outcome, rule=_tell(gate, change, verdict)), _object(change, failed)
     if verdict is Verdict.PASS and objection:
         return replace(outcome, rule=f"{outcome.rule}, but {objection}")
     is_open = verdict is Verdict.INCONCLUSIVE
     is_alarm = is_open and gate.threshold == 0 and gate.operator == ">=" and not objection
     outcome = replace(outcome, verdict=Verdict.NO_LOSS if is_alarm else verdict)
-    return _ask_for_more(outcome, change) if is_open and not change.told else outcome
+    return _ask_for_more(outcome, change) if is_open and not change.note else outcome
 
 
 def _object(change: MetricChange, failed: int) -> str:
     """Return what keeps a change from passing whatever its interval; empty for nothing."""
-    found = change.found
+    comparison = change.comparison
     if failed:
         return f"{failed:,} judgements failed and could be losses"
     if change.unmeasured:
         return f"{change.unmeasured:,} documents with a number in the baseline have none now"
-    if found.verdict == "identical":
+    if comparison.verdict == "identical":
         return ""
-    if "few_documents" in found.marks:
-        return f"{format_count(found.documents, 'document')} are too few: use {FEW_DOCUMENTS} or more"
+    if "few_documents" in comparison.marks:
+        return f"{format_count(comparison.documents, 'document')} are too few: use {FEW_DOCUMENTS} or more"
     return _ONE_SIZE if change.is_one_size else ""
 
 
@@ -256,25 +259,28 @@ def _judge_same(outcome: GateOutcome, unit: str) -> GateOutcome:
 
 def _tell(gate: Gate, change: MetricChange, verdict: Verdict) -> str:
     """Return the deciding numbers, in words."""
-    found, unit = change.found, difference_unit(change.found.unit)
+    comparison, unit = change.comparison, difference_unit(change.comparison.unit)
     interval, guarded = change.interval or (0.0, 0.0), change.guarded or (0.0, 0.0)
     wanted = f"{WORDS[gate.operator]} {format_threshold(gate.threshold, unit)}"
-    level = format_share(found.level)
-    shown = f"{level} interval {format_changes(interval, unit)}{change.told}"
+    level = format_share(comparison.level)
+    shown = f"{level} interval {format_changes(interval, unit)}{change.note}"
     head = f"{format_change(change.difference, unit)}, {shown}"
-    alone = ""
-    if found.interval != found.interval_alone:
-        head, alone = f"{head} counting all gates", "by itself, "
-    if found.verdict == "identical":
-        head = f"nothing changed on these {found.documents:,} documents"
+    scope = ""
+    if comparison.interval != comparison.interval_alone:
+        head, scope = f"{head} counting all gates", "by itself, "
+    if comparison.verdict == "identical":
+        head = f"nothing changed on these {comparison.documents:,} documents"
     if verdict is Verdict.FAIL:
         shown = format_compared(_highest(interval, guarded), gate.threshold, unit)
         return f"{head}: at best {shown}, needed {wanted}"
     low = format_compared(guarded[0], gate.threshold, unit)
     if verdict is Verdict.PASS:
-        return f"{head}: {alone}at worst {low}, needed {wanted}"
+        return f"{head}: {scope}at worst {low}, needed {wanted}"
     if gate.threshold == 0:
-        return f"{head}: {alone}a loss of up to {format_size(max(-guarded[0], 0.0), found.unit)} is possible"
+        return (
+            f"{head}: {scope}a loss of up to {format_size(max(-guarded[0], 0.0), comparison.unit)} "
+            "is possible"
+        )
     margin = (
         "" if guarded[0] >= 0.0 else f"; a margin of {_round_margin(-guarded[0], unit)} would have passed"
     )
@@ -295,30 +301,30 @@ def _round_margin(loss: float, unit: str) -> str:
 
 def _ask_for_more(outcome: GateOutcome, change: MetricChange) -> GateOutcome:
     """Return the outcome with the detectable loss, and the documents with which no change passes."""
-    found, margin = change.found, max(0.0, -outcome.gate.threshold)
-    spread = change.pair.spread(1.0 - found.level)
-    counted = change.pair.spread(found.p_needed or spread.alpha)  # a loss is shown counting all gates
+    comparison, margin = change.comparison, max(0.0, -outcome.gate.threshold)
+    spread = change.pair.spread(1.0 - comparison.level)
+    counted = change.pair.spread(comparison.p_needed or spread.alpha)  # a loss is shown counting all gates
     detectable, needed = (
         counted.detectable(margin=margin),
         change.pair.count_documents(spread.to_pass(margin)),
     )
-    if needed is not None and needed <= found.documents:
+    if needed is not None and needed <= comparison.documents:
         needed = None  # the difference itself is near the margin
     more = [outcome.rule]
     is_silent = outcome.verdict is Verdict.NO_LOSS
     if detectable is not None and not is_silent:
-        count = format_count(found.documents, "document")
+        count = format_count(comparison.documents, "document")
         more.append(
-            f"{count} are likely to show only losses above about {format_size(detectable, found.unit)}"
+            f"{count} are likely to show only losses above about {format_size(detectable, comparison.unit)}"
         )
-    if detectable is None and not is_silent and found.verdict != "identical":
-        more.append(describe_least(counted.documents, counted.alpha, found.families))
+    if detectable is None and not is_silent and comparison.verdict != "identical":
+        more.append(describe_least(counted.documents, counted.alpha, comparison.families))
     if needed is not None:
         more.append(f"an unchanged system needs about {needed:,} documents to pass")
     proposed = spread.proposed_margin() if change.pair.is_bounded else None
     if proposed is not None and proposed > margin:
-        least = format_threshold(proposed, difference_unit(found.unit))
-        more.append(f"with {format_count(found.documents, 'document')}, use a margin of {least} or more")
+        least = format_threshold(proposed, difference_unit(comparison.unit))
+        more.append(f"with {format_count(comparison.documents, 'document')}, use a margin of {least} or more")
     return replace(outcome, rule="; ".join(more), detectable=detectable, documents_needed=needed)
 
 
@@ -413,10 +419,10 @@ def _bound_best(units: PairedMatrix, view: View, gate: Gate) -> Floats:
 
 def _bound_looks(units: PairedMatrix, view: View, gate: Gate) -> Floats:
     """Return the bounds of each system (low, high), which hold at every look; for the best, all at once."""
-    found = find_ratio(view)
-    if found is None:
+    scaled_ratio = find_ratio(view)
+    if scaled_ratio is None:
         raise ValueError(f"{gate.metric} has no interval that holds at any look: it is not one ratio of sums")
-    (ratio, factor), share = found, len(units.names) if gate.is_for_best else 1
+    (ratio, factor), share = scaled_ratio, len(units.names) if gate.is_for_best else 1
     bounds = []
     for matrix in units.matrices:
         part, whole = (view.combine(form, matrix[view.rows]) for form in (ratio.numerator, ratio.denominator))
@@ -457,14 +463,14 @@ def widen(gate: Gate, estimate: Estimate, candidate: GatedSystem | None) -> tupl
     if candidate is None:
         raise ValueError("it pools several runs, so it cannot be resampled")
     interval, before = candidate.systems.bound(gate, candidate.name), estimate.interval
-    told = [f"for the best of {candidate.systems.count}"] if gate.is_for_best else []
+    notes = [f"for the best of {candidate.systems.count}"] if gate.is_for_best else []
     if gate.is_for_looks:
-        told.append(f"valid at any look{_say_wider(interval, before)}")
+        notes.append(f"valid at any look{_say_wider(interval, before)}")
     elif before is not None:
         interval = Interval(min(interval.low, before[0]), max(interval.high, before[1]))
     marks = tuple(mark for mark in estimate.marks if mark == "few_documents")
     level = candidate.systems.arena.data.level
-    return replace(estimate, interval=interval, level=level, marks=marks), ", ".join(told)
+    return replace(estimate, interval=interval, level=level, marks=marks), ", ".join(notes)
 
 
 def _say_wider(now: tuple[float, float], before: tuple[float, float] | None) -> str:
@@ -514,7 +520,7 @@ def watch(gate: Gate, change: MetricChange | str | None, gates: int) -> MetricCh
     """
     if not gate.is_for_looks or not isinstance(change, MetricChange):
         return change
-    pair, found, ratio = change.pair, change.found, find_ratio(change.pair.view)
+    pair, comparison, ratio = change.pair, change.comparison, find_ratio(change.pair.view)
     if ratio is None:
         return f"{gate.metric} has no interval that holds at any look: it is not one ratio of sums"
     (before, now), (size, other) = (
@@ -524,12 +530,12 @@ def watch(gate: Gate, change: MetricChange | str | None, gates: int) -> MetricCh
     if (size != other).any() or (np.maximum(before, now) > size).any():
         why = "documents have other numbers of values than in the baseline; use a mean over documents"
         return f"{gate.metric} has no change that holds at any look: {why}"
-    levels = (found.level, 1.0 - (1.0 - found.level) / gates)
+    levels = (comparison.level, 1.0 - (1.0 - comparison.level) / gates)
     shares = [sequence_interval(now - before + size, 2.0 * size, level) for level in levels]
-    alone, counted = (tuple(ratio[1] * (2.0 * bound - 1.0) for bound in share) for share in shares)
+    unadjusted, adjusted = (tuple(ratio[1] * (2.0 * bound - 1.0) for bound in share) for share in shares)
     return replace(
         change,
-        found=replace(found, interval=counted, interval_alone=alone, p=None, marks=()),
-        guarded=change.turn((alone[0], alone[1])),
-        told=f" valid at any look{_say_wider((alone[0], alone[1]), found.interval_alone)}",
+        comparison=replace(comparison, interval=adjusted, interval_alone=unadjusted, p=None, marks=()),
+        guarded=change.turn((unadjusted[0], unadjusted[1])),
+        note=f" valid at any look{_say_wider((unadjusted[0], unadjusted[1]), comparison.interval_alone)}",
     )

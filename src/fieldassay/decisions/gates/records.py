@@ -70,9 +70,9 @@ def read_records(path: Path) -> RunRecords:
     cursor = Cursor(data, (), report)
     cursor.refuse_unknown(KEYS)
     for section in SECTIONS:
-        if not isinstance(held := data.get(section), list | None):
+        if not isinstance(entries := data.get(section), list | None):
             cursor.refuse(
-                section, f"must be a list of records, not {kind_of(held)}", "write a list", "wrong_kind"
+                section, f"must be a list of records, not {kind_of(entries)}", "write a list", "wrong_kind"
             )
     system = cursor.text("system")
     ids, label = _read_manifest(cursor, path.parent)
@@ -100,7 +100,7 @@ def read_records(path: Path) -> RunRecords:
     }
     evidence = {name: tuple(sentences) for name, (_, _, sentences) in counts.items()}
     faults = [fault for own in records.values() for record, _ in own for fault in record.report.problems]
-    invalid = tuple(Problem(one.where, one.what, one.remedy, "invalid_record") for one in faults)
+    invalid = tuple(Problem(fault.where, fault.what, fault.remedy, "invalid_record") for fault in faults)
     return RunRecords(str(path), estimates, evidence, invalid, system)
 
 
@@ -117,10 +117,10 @@ def _open_record(
                 f"must be a folder or a mapping, not {kind_of(item)}",
                 "name the folder of a run, or write keys and values",
             )
-        found = read(record)
+        content = read(record)
     except ProblemsError as error:
         record.report.add(steps, error.problems[0].what, error.problems[0].remedy)
-    return record, None if record.report.problems else found
+    return record, None if record.report.problems else content
 
 
 def _read_fields(record: Cursor, *keys: str) -> dict[str, Any]:
@@ -174,8 +174,8 @@ _FIELDS: Mapping[str, tuple[Callable[[Any], Any], str, str]] = {
 def _measure(folder: Path, name: str, system: str | None) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return what `run` wrote of a run, and of one system of it, with its times."""
     try:
-        made = parse_json((folder / name / "sweep.json").read_bytes())
-        own = dict(made["systems"][system or next(iter(made["systems"]))])
+        sweep = parse_json((folder / name / "sweep.json").read_bytes())
+        own = dict(sweep["systems"][system or next(iter(sweep["systems"]))])
         own |= {key: datetime.fromisoformat(own[key]) for key in ("started", "ended")}
     except (OSError, ValueError, TypeError, LookupError, StopIteration):
         raise problem(
@@ -185,11 +185,11 @@ def _measure(folder: Path, name: str, system: str | None) -> tuple[dict[str, Any
             "name one, or write down what was run",
             "invalid_record",
         ) from None
-    if system is None and len(made["systems"]) > 1:
+    if system is None and len(sweep["systems"]) > 1:
         raise problem(
             name, f"{name!r} has several systems", "add `system: NAME` to the file", "unclear_system"
         )
-    return made, own
+    return sweep, own
 
 
 def _read_run(folder: Path, system: str | None, record: Cursor) -> RowRun | None:
@@ -201,11 +201,15 @@ def _read_run(folder: Path, system: str | None, record: Cursor) -> RowRun | None
             return None
         basis = {key: values[key] for key in ("code", "configuration")}
         return RowRun(values["started"], values["started"], values["success"], basis, _WRITTEN)
-    made, own = _measure(folder, name, system)
-    rates = [one.value for one in Run.open(folder / name / "run").estimates.estimates if one.metric == RATE]
+    sweep, own = _measure(folder, name, system)
+    rates = [
+        estimate.value
+        for estimate in Run.open(folder / name / "run").estimates.estimates
+        if estimate.metric == RATE
+    ]
     count, failed = (own["documents"][key] for key in ("attempted", "failed"))
     is_whole = own["status"] == "complete" and count > failed == own["documents"]["reused"] == 0
-    facts = {"set-up": (own["parts"], own["options"]), "version": own["versions"], "machine": made["host"]}
+    facts = {"set-up": (own["parts"], own["options"]), "version": own["versions"], "machine": sweep["host"]}
     return RowRun(
         own["started"],
         own["ended"],
@@ -255,11 +259,11 @@ def _count_stable(runs: Sequence[RowRun | None]) -> tuple[int, list[str]]:
 def _count_distinct(records: Sequence[tuple[Cursor, Any]], nothing: str) -> tuple[int, list[str]]:
     """Return how many records are valid and say what none before them does, and a sentence about each."""
     sentences: dict[str, str] = {}
-    for record, told in records:
-        if told is not None and told[0] in sentences:
+    for record, claim in records:
+        if claim is not None and claim[0] in sentences:
             record.report.add(record.steps, "repeats an earlier record", "give another one")
-        elif told is not None:
-            sentences[told[0]] = told[1]
+        elif claim is not None:
+            sentences[claim[0]] = claim[1]
     listed, more = [*sentences.values()], len(sentences) - _MOST_LISTED
     return len(listed), [*listed[:_MOST_LISTED], *[f"and {more:,} more"] * (more > 0)] or [nothing]
 
@@ -268,10 +272,12 @@ def _tell_offline(folder: Path, system: str | None, record: Cursor) -> tuple[str
     name = record.text("folder")
     if name is None:
         values = _read_fields(record, "backend", "command", "hardware", "latency_seconds")
-        told = "" if record.report.problems else "{backend} on {hardware}: {latency_seconds:g} s, {command}"
-        return json.dumps(values), f"{told.format(**values)} ({_WRITTEN})"
-    made, own = _measure(folder, name, system)
-    away = [key for key, one in own["endpoints"].items() if not _is_near(str(one["url"]))]
+        template = (
+            "" if record.report.problems else "{backend} on {hardware}: {latency_seconds:g} s, {command}"
+        )
+        return json.dumps(values), f"{template.format(**values)} ({_WRITTEN})"
+    sweep, own = _measure(folder, name, system)
+    away = [key for key, endpoint in own["endpoints"].items() if not _is_near(str(endpoint["url"]))]
     strategy = str(own["options"].get("strategy"))
     if away or not (own["endpoints"] or strategy == "rules"):
         raise problem(
@@ -280,8 +286,8 @@ def _tell_offline(folder: Path, system: str | None, record: Cursor) -> tuple[str
             "write down its backend, command, hardware and latency_seconds",
             "invalid_record",
         )
-    machine = ", ".join(f"{key} {value}" for key, value in made["host"].items())
-    took = f"{(own['ended'] - own['started']).total_seconds():g} s, {' '.join(made['command'])}"
+    machine = ", ".join(f"{key} {value}" for key, value in sweep["host"].items())
+    took = f"{(own['ended'] - own['started']).total_seconds():g} s, {' '.join(sweep['command'])}"
     return json.dumps(name), f"{strategy} on {machine}: {took} (measured in {name})"
 
 
@@ -303,9 +309,9 @@ def _tell_proof(ids: frozenset[str], label: str, folder: Path, record: Cursor) -
     meaning = _read_fields(record, "interpretation")["interpretation"]
     runs = [str(data[key]) for key in ("fixed_from", "fixed_in") if key in data]
     if len(runs) == 2 and doc is not None:
-        found = diff_runs(*(folder / name for name in runs)).changes
-        rows = [] if found is None else [one for one in found.rows("fixed") if one.doc == doc]
-        values = [f"{one.path} {clip(one.before, 100)} → {clip(one.after, 100)}" for one in rows]
+        changes = diff_runs(*(folder / name for name in runs)).changes
+        rows = [] if changes is None else [change for change in changes.rows("fixed") if change.doc == doc]
+        values = [f"{change.path} {clip(change.before, 100)} → {clip(change.after, 100)}" for change in rows]
         if not rows:
             record.refuse(
                 "doc_id",

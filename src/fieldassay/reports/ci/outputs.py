@@ -88,11 +88,11 @@ def render_junit(reported: Reported, options: ReportOptions) -> Iterator[str]:
 
 def _plan(reported: Reported, most: int) -> tuple[_Suite, Cases | None]:
     """Return the suite of documents, counted before anything is written, and its cases."""
-    if reported.evidence is None or reported.kept == "none":
+    if reported.evidence is None or reported.extent == "none":
         return _Suite(ALL, {"skipped": 1}, ()), None
     cases = read_cases(reported.evidence)
     suite = _suite(cases.count(), most)
-    if reported.kept == "errors":
+    if reported.extent == "errors":
         remark = (
             "evidence",
             "errors: the run kept only its wrong values, so fields without an error are not listed",
@@ -102,13 +102,13 @@ def _plan(reported: Reported, most: int) -> tuple[_Suite, Cases | None]:
 
 
 def _gate_suite(decisions: Sequence[Decision]) -> _Suite | None:
-    found = [_OF_VERDICT[outcome.verdict] for decision in decisions for outcome in decision.outcomes]
-    if not found:
+    statuses = [_OF_VERDICT[outcome.verdict] for decision in decisions for outcome in decision.outcomes]
+    if not statuses:
         return None
     answers = tuple(
         (f"answer for {clip(decision.system, _CASE_NAME)}", str(decision.answer)) for decision in decisions
     )
-    return _Suite("gates", {status: found.count(status) for status in STATUSES}, answers)
+    return _Suite("gates", {status: statuses.count(status) for status in STATUSES}, answers)
 
 
 def _suite(total: Mapping[Status, int], most: int) -> _Suite:
@@ -290,7 +290,7 @@ def render_failure(summary: Summary, decision: Decision) -> str:
     lines += [render_outcome(outcome) for outcome in decision.outcomes]
     fields = worst_fields(summary.fields, decision.system)
     if fields:
-        lines += ["", "worst fields:", *(_render_field(*one) for one in fields[:MOST_FIELDS])]
+        lines += ["", "worst fields:", *(_render_field(*field) for field in fields[:MOST_FIELDS])]
     hidden = len(fields[MOST_FIELDS:])
     return break_commands("\n".join([*lines, *([f"  and {hidden} more with errors"] if hidden else [])]))
 
@@ -321,7 +321,7 @@ def render_annotations(reported: Reported, options: ReportOptions) -> Iterator[s
     """
     outcomes = [(decision, outcome) for decision in reported.decisions for outcome in decision.outcomes]
     failed, undecided = (
-        [one for one in outcomes if one[1].verdict is verdict]
+        [pair for pair in outcomes if pair[1].verdict is verdict]
         for verdict in (Verdict.FAIL, Verdict.INCONCLUSIVE)
     )
     yield from _annotate_gates("error", failed, "failed")
@@ -429,9 +429,13 @@ def _parts(run: Reported, documents: int, errors: int, *, folds: bool) -> Iterat
 def _verdict(run: Reported, summary: Summary) -> Part:
     """Return the heading with the verdict, and why."""
     verdicts = [outcome.verdict for decision in run.decisions for outcome in decision.outcomes]
-    told = [f"{verdicts.count(one):,} {words}" for one, words in VERDICT_WORDS.items() if one in verdicts]
+    counts = [
+        f"{verdicts.count(verdict):,} {words}"
+        for verdict, words in VERDICT_WORDS.items()
+        if verdict in verdicts
+    ]
     answer = describe_answers(run.decisions) or "NOT DECIDED"
-    why = f"{format_count(len(verdicts), 'gate')}: {', '.join(told)}" if told else "no gates"
+    why = f"{format_count(len(verdicts), 'gate')}: {', '.join(counts)}" if counts else "no gates"
     failures = [
         f"{clip(system, _NAME)}: {text}"
         for system, text in zip(summary.systems, summary.failures, strict=True)
@@ -447,10 +451,10 @@ def _gates(run: Reported) -> Iterator[Part]:
     outcomes = [(decision, outcome) for decision in run.decisions for outcome in decision.outcomes]
     rows = [
         [
-            f"{_SIGNS.get(one.verdict, '')} {one.verdict}".lstrip(), clip(decision.system, _NAME),
-            one.title or str(one.gate), one.value_text, f"{one.n:,}", one.rule,
+            f"{_SIGNS.get(outcome.verdict, '')} {outcome.verdict}".lstrip(), clip(decision.system, _NAME),
+            outcome.title or str(outcome.gate), outcome.value_text, f"{outcome.n:,}", outcome.rule,
         ]
-        for decision, one in sorted(outcomes, key=lambda pair: list(VERDICT_WORDS).index(pair[1].verdict))
+        for decision, outcome in sorted(outcomes, key=lambda pair: list(VERDICT_WORDS).index(pair[1].verdict))
     ]  # fmt: skip
     if rows:
         heads = ("verdict", "system", "gate", "value", "n", "why")
@@ -459,18 +463,23 @@ def _gates(run: Reported) -> Iterator[Part]:
 
 def _changes(diff: Diff) -> Iterator[Part]:
     """Yield the comparison of a system with that of an earlier run, its tables folded."""
-    told = describe_diff(diff, MOST_CHANGES)
-    lines: list[str] = [Marked(f"**warning:** {format_markdown(text, 600)}") for text in told.warnings]
-    lines += [f"{name}: {text}" for name, text in told.systems]
-    yield Part(told.title, [*lines, *told.parts[0].lines, *told.parts[-1].lines])
-    yield from (replace(part, lines=(), folds=True) for part in told.parts if part.tables)
+    report = describe_diff(diff, MOST_CHANGES)
+    lines: list[str] = [Marked(f"**warning:** {format_markdown(text, 600)}") for text in report.warnings]
+    lines += [f"{name}: {text}" for name, text in report.systems]
+    yield Part(report.title, [*lines, *report.parts[0].lines, *report.parts[-1].lines])
+    yield from (replace(part, lines=(), folds=True) for part in report.parts if part.tables)
 
 
 def _documents(run: Reported, most: int) -> Iterator[Part]:
     """Yield the worst documents."""
     rows = [
-        [clip(one.document, _NAME), clip(one.system, _NAME), f"{one.wrong:,}", describe_document(one)]
-        for one in (() if run.evidence is None else find_worst(run.evidence, most, 2))
+        [
+            clip(document.document, _NAME),
+            clip(document.system, _NAME),
+            f"{document.wrong:,}",
+            describe_document(document),
+        ]
+        for document in (() if run.evidence is None else find_worst(run.evidence, most, 2))
     ]
     if rows:
         heads = ("document", "system", "wrong", "what")

@@ -9,33 +9,33 @@ _WIDE = 60
 _MOST_CONFUSED = 10
 
 
-def render_agreement(found: Agreement, screen: Screen) -> str:
+def render_agreement(agreement: Agreement, screen: Screen) -> str:
     """Return the agreement of reviewers as text."""
     page = ScreenPage(screen)
-    page.title(f"Agreement by {clip(found.spec, _WIDE)}")
-    reviewers = join_names([f"{clip(name)} ({count:,})" for name, count in found.reviewers.items()])
-    page.line(f"{format_count(found.documents, 'document')} labeled twice or more, by {reviewers}")
-    if found.is_intra:
+    page.title(f"Agreement by {clip(agreement.spec, _WIDE)}")
+    reviewers = join_names([f"{clip(name)} ({count:,})" for name, count in agreement.reviewers.items()])
+    page.line(f"{format_count(agreement.documents, 'document')} labeled twice or more, by {reviewers}")
+    if agreement.is_intra:
         page.line("Each document was labeled twice by one reviewer: this is intra-rater agreement.")
-    if found.independent < found.documents:
+    if agreement.independent < agreement.documents:
         page.line(
-            f"In {found.independent:,} of them two reviewers labeled a value without seeing a prediction."
+            f"In {agreement.independent:,} of them two reviewers labeled a value without seeing a prediction."
         )
-    if found.single:
-        once = format_count(found.single, "document")
+    if agreement.single:
+        once = format_count(agreement.single, "document")
         page.line(f"{once} labeled once, which only the chance agreement of AC1 counts.")
     page.line()
-    page.line(f"observed agreement over all values: {format_measure(found.overall['observed'])}")
+    page.line(f"observed agreement over all values: {format_measure(agreement.overall['observed'])}")
     page.line()
     heads = ("observed", "interval", "alpha", "AC1", "values")
     columns = [PageColumn("field", is_name=True), *(PageColumn(head, True, is_name=True) for head in heads)]
-    page.table(columns, [_row(field) for field in found.fields])
-    _add_confusions(page, found.fields)
-    measures = [measure for field in found.fields for measure in field.measures.values()]
+    page.table(columns, [_row(field) for field in agreement.fields])
+    _add_confusions(page, agreement.fields)
+    measures = [measure for field in agreement.fields for measure in field.measures.values()]
     reasons = sorted({f"{NOTHING}: {measure.reason}" for measure in measures if measure.reason is not None})
-    if reasons or found.notes:
+    if reasons or agreement.notes:
         page.line()
-    for line in (*reasons, *found.notes):
+    for line in (*reasons, *agreement.notes):
         page.line(line)
     return page.text()
 
@@ -67,15 +67,23 @@ def _cell(measure: Measure) -> str:
 
 
 def _add_confusions(page: ScreenPage, fields: tuple[FieldAgreement, ...]) -> None:
-    found = [(one.count, field.field, one) for field in fields for one in field.confusions]
-    found.sort(key=lambda item: (-item[0], item[1], item[2].first, item[2].second))
-    if not found:
+    confusions = [
+        (confusion.count, field.field, confusion) for field in fields for confusion in field.confusions
+    ]
+    confusions.sort(key=lambda item: (-item[0], item[1], item[2].first, item[2].second))
+    if not confusions:
         return
     page.line()
     page.title("Most frequent disagreements")
     rows = [
-        [f"{count:,}", clip(path, _WIDE), clip(one.first), clip(one.second), _documents(one)]
-        for count, path, one in found[:_MOST_CONFUSED]
+        [
+            f"{count:,}",
+            clip(path, _WIDE),
+            clip(confusion.first),
+            clip(confusion.second),
+            _documents(confusion),
+        ]
+        for count, path, confusion in confusions[:_MOST_CONFUSED]
     ]
     heads = (PageColumn("one"), PageColumn("other"), PageColumn("in"))
     page.table([PageColumn("times", is_number=True), PageColumn("field", is_name=True), *heads], rows)

@@ -10,7 +10,7 @@ from fieldassay.io.json_value import read_given
 from fieldassay.io.text.shown import clip, format_count
 from fieldassay.metrics.estimate import NOTHING, format_share
 from fieldassay.metrics.uncertainty.bootstrap import FEW_FAMILIES, say_too_few_families
-from fieldassay.reports.writers.tables import Part, ReportTable, Told
+from fieldassay.reports.writers.tables import Part, ReportTable, TextReport
 
 # The content of an attribution's report: the answer first, then shares, labels and values as texts.
 
@@ -58,26 +58,26 @@ def label_name(label: str) -> str:
 
 def answer_of(system: SystemShares) -> str:
     """Return what to fix first for a system, in one sentence."""
-    shares = {one.stage: one for one in system.whole.shares}
-    defined = {stage: one for stage, one in shares.items() if one.value and one.value > 0}
+    shares = {share.stage: share for share in system.whole.shares}
+    defined = {stage: share for stage, share in shares.items() if share.value and share.value > 0}
     if not system.whole.wrong:
         return "every gold value is right"
     if not defined:
-        reason = next((one.why for one in shares.values() if one.why), "nothing is known")
+        reason = next((share.why for share in shares.values() if share.why), "nothing is known")
         reason = next(iter(system.no_text), reason)
         return f"unknown: {reason}"
     first = max(defined, key=lambda stage: defined[stage].value or 0.0)
-    open_ = [stage for stage, one in shares.items() if one.value is None]
-    but = f"; {' and '.join(NAMES[one] for one in open_)} cannot be told apart" if len(open_) > 1 else ""
-    others = [stage for stage, one in defined.items() if stage != first and _overlap(defined[first], one)]
+    open_ = [stage for stage, share in shares.items() if share.value is None]
+    but = f"; {' and '.join(NAMES[stage] for stage in open_)} cannot be told apart" if len(open_) > 1 else ""
+    others = [stage for stage, share in defined.items() if stage != first and _overlap(defined[first], share)]
     tie = f", with {' or '.join(NAMES[stage] for stage in others)} as likely" if others else ""
     wrong, covered = system.whole.wrong, system.whole.covered
     of = "wrong values" if covered == wrong else f"{covered:,} wrong values whose stage is known"
-    share = f"{format_stage(defined[first])} of the {of} are due to {NAMES[first]}"
-    if others and any("missed_unknown" in one.marks for one in system.whole.shares):
+    finding = f"{format_stage(defined[first])} of the {of} are due to {NAMES[first]}"
+    if others and any("missed_unknown" in share.marks for share in system.whole.shares):
         ranges = " and ".join(
-            f"{' to '.join(format_share(end, 0) for end in one.interval or ())} due to {NAMES[stage]}"
-            for stage, one in defined.items()
+            f"{' to '.join(format_share(end, 0) for end in share.interval or ())} due to {NAMES[stage]}"
+            for stage, share in defined.items()
             if stage in ("reading", "model")
         )
         return (
@@ -85,13 +85,13 @@ def answer_of(system: SystemShares) -> str:
             "misses in the text; clean twins (twin_of in gold) show it"
         )
     if first != "model":
-        return f"{_TO_DO[first]}: {share}{tie}{but}"
-    best = next((one for one in system.mends if one.values), None)
+        return f"{_TO_DO[first]}: {finding}{tie}{but}"
+    best = next((mend for mend in system.mends if mend.values), None)
     advice = _WITHOUT_MODEL.get(system.strategy, _TO_DO[first])
     if best is None:
-        return f"{advice}: {share}{tie}{but}"
+        return f"{advice}: {finding}{tie}{but}"
     mended = f"another choice of {best.option} has {format_share(best.values / best.of, 0)} of them right"
-    return f"change the {best.option}: {share}{tie}{but}; {mended}"
+    return f"change the {best.option}: {finding}{tie}{but}; {mended}"
 
 
 def _overlap(first: StageShare, other: StageShare) -> bool:
@@ -107,89 +107,94 @@ def format_stage(share: StageShare) -> str:
     text = format_share(share.value, 0)
     if share.interval is None:
         return text
-    return f"{text} [{', '.join(format_share(one, 0) for one in share.interval)}]"
+    return f"{text} [{', '.join(format_share(bound, 0) for bound in share.interval)}]"
 
 
-def describe_attribution(found: Attribution, most: int = 5) -> Told:
+def describe_attribution(attribution: Attribution, most: int = 5) -> TextReport:
     """Return the report; each label of each system has at most `most` values."""
-    documents = format_count(found.documents, "document")
-    title = f"What to fix, the reader or the model: {clip(found.run, 60)}, {documents}"
-    systems = tuple((clip(one.system, _NAME), answer_of(one)) for one in found.systems)
+    documents = format_count(attribution.documents, "document")
+    title = f"What to fix, the reader or the model: {clip(attribution.run, 60)}, {documents}"
+    systems = tuple((clip(system.system, _NAME), answer_of(system)) for system in attribution.systems)
     parts: list[Part] = []
-    for one in found.systems:
-        parts += [_shares(one), *_mends(one), _labels(one, found)]
-        parts += _values(one, [value for value in found.labelled if value.system == one.system], most)
-    return Told(title, (), systems, tuple(parts), _notes(found))
+    for system in attribution.systems:
+        parts += [_shares(system), *_mends(system), _labels(system, attribution)]
+        parts += _values(
+            system, [value for value in attribution.labelled if value.system == system.system], most
+        )
+    return TextReport(title, (), systems, tuple(parts), _notes(attribution))
 
 
-def _shares(one: SystemShares) -> Part:
-    whole = one.whole
+def _shares(system: SystemShares) -> Part:
+    whole = system.whole
     lines = [f"{whole.wrong:,} gold values came out wrong; the shares cover {whole.covered:,} of them"]
     if whole.wrong > whole.covered:
-        lines.append(_uncovered(one))
-    if one.shared:
+        lines.append(_uncovered(system))
+    if system.shared:
         lines.append(
-            f"{one.shared:,} values, {one.shared_wrong:,} of them wrong, occur more than once in the gold of "
-            "their document: left out, because one copy hides the loss of another"
+            f"{system.shared:,} values, {system.shared_wrong:,} of them wrong, occur more than once in the "
+            "gold of their document: left out, because one copy hides the loss of another"
         )
-    if one.missed_wrong:
+    if system.missed_wrong:
         lines.append(
-            f"{one.missed_wrong:,} wrong values are missing even from the perfect text of their "
+            f"{system.missed_wrong:,} wrong values are missing even from the perfect text of their "
             "document: left out"
         )
     lines += [
         f"{format_count(count, 'document')} without the text that the model read: {clip(why, _FOUND)}"
-        for why, count in one.no_text.items()
+        for why, count in system.no_text.items()
     ]
-    if one.spurious:
-        lines.append(f"{one.spurious:,} values where gold has none are left out")
-    if one.undeclared:
-        lines.append(f"{one.undeclared:,} values of keys that the spec does not declare have no label")
-    if one.mended:
+    if system.spurious:
+        lines.append(f"{system.spurious:,} values where gold has none are left out")
+    if system.undeclared:
+        lines.append(f"{system.undeclared:,} values of keys that the spec does not declare have no label")
+    if system.mended:
         lines.append(
-            f"{one.mended:,} right values are not in the text: lost by reading and mended by the model, or "
-            "missed"
+            f"{system.mended:,} right values are not in the text: lost by reading and mended by the model, "
+            "or missed"
         )
     if any("missed_unknown" in share.marks for share in whole.shares):
         lines.append("the search may have missed as many wrong values: the intervals allow for it")
     if whole.covered and any("few_wrong_values" in share.marks for share in whole.shares):
         lines.append("few wrong values: the intervals are wide")
-    stages = [stage for stage in STAGES if stage in ("reading", "model") or _is_used(one, stage)]
+    stages = [stage for stage in STAGES if stage in ("reading", "model") or _is_used(system, stage)]
     heads = ("field", "wrong", *(NAMES[stage] for stage in stages), "chance", "missed")
     rows = [_row("all", whole, stages)]
-    rows += [_row(field.field or "", field, stages) for field in one.fields if field.wrong]
+    rows += [_row(field.field or "", field, stages) for field in system.fields if field.wrong]
     table = ReportTable("wrong values by stage", heads, tuple(rows), tuple(range(1, len(heads))))
-    remarks = _reasons(one)
+    remarks = _reasons(system)
     return Part(
-        f"{clip(one.system, _NAME)}: wrong values by stage",
+        f"{clip(system.system, _NAME)}: wrong values by stage",
         tuple(lines),
         (table,),
         tuple(remarks),
     )
 
 
-def _uncovered(one: SystemShares) -> str:
-    names = [clip(field.field, _NAME) for field in one.fields if field.wrong > field.covered]
-    return f"{one.whole.wrong - one.whole.covered:,} are left out: {list_names(names, 5)}"
+def _uncovered(system: SystemShares) -> str:
+    names = [clip(field.field, _NAME) for field in system.fields if field.wrong > field.covered]
+    return f"{system.whole.wrong - system.whole.covered:,} are left out: {list_names(names, 5)}"
 
 
-def _reasons(one: SystemShares) -> tuple[str, ...]:
+def _reasons(system: SystemShares) -> tuple[str, ...]:
     """Return why shares are undefined, each reason with its fields."""
     fields: dict[str, list[str]] = defaultdict(list)
-    for field in one.fields:
+    for field in system.fields:
         if field.wrong and (why := field.share("reading").why):
             fields[why].append(clip(field.field, _NAME))
     return tuple(f"{list_names(names, 5)}: {why}" for why, names in fields.items())
 
 
-def _is_used(one: SystemShares, stage: str) -> bool:
+def _is_used(system: SystemShares, stage: str) -> bool:
     return any(
-        share.value for field in (one.whole, *one.fields) for share in field.shares if share.stage == stage
+        share.value
+        for field in (system.whole, *system.fields)
+        for share in field.shares
+        if share.stage == stage
     )
 
 
-def _row(name: str, found: FieldShares, stages: Sequence[str]) -> tuple[str, ...]:
-    rates = found.rates
+def _row(name: str, shares: FieldShares, stages: Sequence[str]) -> tuple[str, ...]:
+    rates = shares.rates
     shown = (NOTHING, NOTHING)
     if rates is not None:
         shown = (
@@ -198,37 +203,37 @@ def _row(name: str, found: FieldShares, stages: Sequence[str]) -> tuple[str, ...
         )
     return (
         clip(name, _NAME),
-        f"{found.wrong:,}",
-        *(format_stage(found.share(one)) for one in stages),
+        f"{shares.wrong:,}",
+        *(format_stage(shares.share(stage)) for stage in stages),
         *shown,
     )
 
 
-def _mends(one: SystemShares) -> list[Part]:
+def _mends(system: SystemShares) -> list[Part]:
     """Return the options that mend errors of the model, as other systems of the run show."""
-    if not one.mends:
+    if not system.mends:
         return []
     rows = [
         (
             mend.option,
             *(f"{count:,} ({format_share(count / mend.of, 0)})" for count in (mend.values, mend.only)),
         )
-        for mend in one.mends
+        for mend in system.mends
     ]
     heads = ("option", "right with another value of it", "only with this option")
     table = ReportTable("errors of the model that other systems of the run have right", heads, rows, (1, 2))
-    return [Part(f"{clip(one.system, _NAME)}: prompt, model or another option", (), (table,))]
+    return [Part(f"{clip(system.system, _NAME)}: prompt, model or another option", (), (table,))]
 
 
-def _labels(one: SystemShares, found: Attribution) -> Part:
-    counts = found.counts(one.system)
+def _labels(system: SystemShares, attribution: Attribution) -> Part:
+    counts = attribution.counts(system.system)
     rows = tuple((label_name(label), f"{count:,}") for label, count in counts.items())
     lines = () if rows else ("no value is wrong",)
     tables = (ReportTable("wrong values by label", ("label", "values"), rows, (1,)),) if rows else ()
-    return Part(f"{clip(one.system, _NAME)}: labels", lines, tables)
+    return Part(f"{clip(system.system, _NAME)}: labels", lines, tables)
 
 
-def _values(one: SystemShares, values: Sequence[Labelled], most: int) -> list[Part]:
+def _values(system: SystemShares, values: Sequence[Labelled], most: int) -> list[Part]:
     by_label: dict[str, list[Labelled]] = defaultdict(list)
     for value in values:
         by_label[value.finding.label].append(value)
@@ -246,7 +251,7 @@ def _values(one: SystemShares, values: Sequence[Labelled], most: int) -> list[Pa
     left = len(values) - len(rows)
     remarks = (f"{left:,} more: --most N shows more, --json all",) if left else ()
     table = ReportTable("wrong values with their evidence", heads, tuple(rows), ())
-    return [Part(f"{clip(one.system, _NAME)}: evidence", (), (table,), remarks)]
+    return [Part(f"{clip(system.system, _NAME)}: evidence", (), (table,), remarks)]
 
 
 def _shown(text: str | None) -> str:
@@ -256,11 +261,11 @@ def _shown(text: str | None) -> str:
     return clip(value if isinstance(value, str) else text, _VALUE)
 
 
-def _notes(found: Attribution) -> tuple[str, ...]:
-    level, families = format_share(found.draw.level, 0), found.families
+def _notes(attribution: Attribution) -> tuple[str, ...]:
+    level, families = format_share(attribution.draw.level, 0), attribution.families
     unit, units = ("document", "documents") if families is None else ("family", f"{families:,} families")
     return (
-        f"shares have {level} intervals, from {found.draw.replicates:,} bootstrap replicates over "
+        f"shares have {level} intervals, from {attribution.draw.replicates:,} bootstrap replicates over "
         f"{units}, with room for one unseen {unit}",
         "shares allow for values that are in the text by chance; labels do not, so do not add labels up",
         *((say_too_few_families(families),) if families and families < FEW_FAMILIES else ()),

@@ -18,23 +18,23 @@ from fieldassay.reports.writers.page import PageColumn, Screen, ScreenPage
 _POINTS, _FIELDS, _WIDE, _LONG = 10, 40, 200, 600
 
 
-def render_calibration(found: CalibrationPage, screen: Screen) -> str:
+def render_calibration(calibration: CalibrationPage, screen: Screen) -> str:
     """Return the reliability of a system's confidences as text."""
     page = ScreenPage(screen)
-    page.title(f"Confidences of {clip(found.system, 60)} in {clip(found.run, _WIDE)}")
-    census = found.pooled.census
+    page.title(f"Confidences of {clip(calibration.system, 60)} in {clip(calibration.run, _WIDE)}")
+    census = calibration.pooled.census
     wrong = f"{census.wrong:,} wrong"
     page.line(
         f"{format_count(census.observed, 'value')} with a confidence in "
         f"{format_count(census.documents, 'document')}, {wrong}"
     )
-    _add_certificate(page, found.certificate, found.guarantee)
-    if found.pooled.calibration is not None:
-        _add_calibration(page, found.pooled.calibration)
-    if found.pooled.selection is not None:
-        _add_selection(page, found.pooled.selection)
-    _add_fields(page, found.fields)
-    _add_remarks(page, found.remarks)
+    _add_certificate(page, calibration.certificate, calibration.guarantee)
+    if calibration.pooled.calibration is not None:
+        _add_calibration(page, calibration.pooled.calibration)
+    if calibration.pooled.selection is not None:
+        _add_selection(page, calibration.pooled.selection)
+    _add_fields(page, calibration.fields)
+    _add_remarks(page, calibration.remarks)
     return page.text()
 
 
@@ -84,7 +84,7 @@ def _add_reasons(page: ScreenPage, reasons: Mapping[str, int]) -> None:
     page.line(f"to review: {counts or 'nothing'}")
 
 
-def _add_calibration(page: ScreenPage, found: Calibration) -> None:
+def _add_calibration(page: ScreenPage, calibration: Calibration) -> None:
     page.line()
     page.title("Calibration")
     columns = [
@@ -95,18 +95,23 @@ def _add_calibration(page: ScreenPage, found: Calibration) -> None:
     ]
     rows = [
         [
-            f"{one.low:.4g}" if one.low == one.high else f"{one.low:.4g} to {one.high:.4g}",
-            f"{one.n:,}",
-            f"{one.confidence:.3f}",
-            f"{one.accuracy:.3f}",
+            f"{bin_.low:.4g}" if bin_.low == bin_.high else f"{bin_.low:.4g} to {bin_.high:.4g}",
+            f"{bin_.n:,}",
+            f"{bin_.confidence:.3f}",
+            f"{bin_.accuracy:.3f}",
         ]
-        for one in found.bins
+        for bin_ in calibration.bins
     ]
     page.table(columns, rows)
-    page.pairs([("calibration error (ECE)", f"{found.ece:.3f}"), ("AUROC", _auroc(found, has_interval=True))])
+    page.pairs(
+        [
+            ("calibration error (ECE)", f"{calibration.ece:.3f}"),
+            ("AUROC", _auroc(calibration, has_interval=True)),
+        ]
+    )
 
 
-def _add_selection(page: ScreenPage, found: Selection) -> None:
+def _add_selection(page: ScreenPage, selection: Selection) -> None:
     page.line()
     page.title("Accepting without review")
     heads = (
@@ -126,18 +131,18 @@ def _add_selection(page: ScreenPage, found: Selection) -> None:
             format_share(point.selective_risk, 2),
             format_share(point.joint_risk, 2),
         ]
-        for point in _by_coverage(found.points)
+        for point in _by_coverage(selection.points)
     ]
     page.table([PageColumn(head, is_number=True) for head in heads], rows)
 
 
 def _by_coverage(points: Sequence[Point]) -> list[Point]:
     """Return the points that first reach each tenth of the values with a confidence."""
-    found, most = {}, points[-1].accepted
+    by_threshold, most = {}, points[-1].accepted
     for tenth in range(1, _POINTS + 1):
         point = next(point for point in points if point.accepted * _POINTS >= tenth * most)
-        found[point.threshold] = point
-    return list(found.values())
+        by_threshold[point.threshold] = point
+    return list(by_threshold.values())
 
 
 def _add_fields(page: ScreenPage, groups: Sequence[Group]) -> None:
@@ -153,11 +158,11 @@ def _add_fields(page: ScreenPage, groups: Sequence[Group]) -> None:
 
 
 def _group_cells(group: Group) -> list[str]:
-    found, omitted = group.calibration, f"{group.census.omitted:,}"
-    if found is None:
+    calibration, omitted = group.calibration, f"{group.census.omitted:,}"
+    if calibration is None:
         return ["0", *[NOTHING] * 4, omitted]
-    numbers = (f"{number:.3f}" for number in (found.accuracy, found.confidence, found.ece))
-    return [f"{found.n:,}", *numbers, _auroc(found, has_interval=False), omitted]
+    numbers = (f"{number:.3f}" for number in (calibration.accuracy, calibration.confidence, calibration.ece))
+    return [f"{calibration.n:,}", *numbers, _auroc(calibration, has_interval=False), omitted]
 
 
 def _add_certificate(page: ScreenPage, certificate: Certificate, guarantee: Guarantee) -> None:
@@ -192,15 +197,15 @@ def _add_remarks(page: ScreenPage, remarks: Sequence[str]) -> None:
         page.line(f"note: {clip(remark, _LONG)}")
 
 
-def _auroc(found: Calibration, *, has_interval: bool) -> str:
-    if found.auroc is None:
+def _auroc(calibration: Calibration, *, has_interval: bool) -> str:
+    if calibration.auroc is None:
         return "undefined: all values are right, or all are wrong" if has_interval else NOTHING
     if not has_interval:
-        return f"{found.auroc:.3f}"
-    if found.auroc_interval is None:
-        return f"{found.auroc:.3f} ({found.auroc_note})"
-    low, high = found.auroc_interval
+        return f"{calibration.auroc:.3f}"
+    if calibration.auroc_interval is None:
+        return f"{calibration.auroc:.3f} ({calibration.auroc_note})"
+    low, high = calibration.auroc_interval
     return (
-        f"{found.auroc:.3f} [{low:.3f}, {high:.3f}] (how well confidence tells right from wrong; "
-        f"{found.documents:,} documents)"
+        f"{calibration.auroc:.3f} [{low:.3f}, {high:.3f}] (how well confidence tells right from wrong; "
+        f"{calibration.documents:,} documents)"
     )

@@ -37,7 +37,7 @@ from fieldassay.reports.wording import (
     name_of,
 )
 from fieldassay.reports.writers.page import PageColumn, Screen, ScreenPage
-from fieldassay.reports.writers.tables import Part, ReportTable, Told, add_part
+from fieldassay.reports.writers.tables import Part, ReportTable, TextReport, add_part
 
 # The output of `fieldassay baseline`: the baseline itself, and a run beside it.
 
@@ -45,18 +45,18 @@ _DIGITS = 12
 _LONGEST_NAME, _LONG = 60, 600
 
 
-def render_set(made: Baseline, path: str, size: int) -> str:
+def render_set(baseline: Baseline, path: str, size: int) -> str:
     """Return the summary of a written baseline in a few lines."""
     lines = [f"baseline written to {path} ({max(1, round(size / 1024)):,} kB): commit it"]
-    lines += [f"  {line}" for line in _summary(made)]
+    lines += [f"  {line}" for line in _summary(baseline)]
     return "".join(f"{visible(line)}\n" for line in lines)
 
 
-def render_baseline(held: Baseline, screen: Screen) -> str:
+def render_baseline(baseline: Baseline, screen: Screen) -> str:
     """Return a baseline as text: its measurements, its foundations, and its predecessors."""
     page = ScreenPage(screen)
-    page.title(f"baseline of {clip(held.created, 40)}")
-    for line in _summary(held):
+    page.title(f"baseline of {clip(baseline.created, 40)}")
+    for line in _summary(baseline):
         page.line(clip(line, _LONG))
     page.line()
     columns = [
@@ -66,13 +66,13 @@ def render_baseline(held: Baseline, screen: Screen) -> str:
         PageColumn("interval"),
         PageColumn("documents", is_number=True),
     ]
-    page.table(columns, [_headline_row(one) for one in held.headlines])
+    page.table(columns, [_headline_row(headline) for headline in baseline.headlines])
     page.line()
-    page.pairs([(part, digest[:_DIGITS]) for part, digest in held.digests.items()])
-    if len(held.history) > 1:
+    page.pairs([(part, digest[:_DIGITS]) for part, digest in baseline.digests.items()])
+    if len(baseline.history) > 1:
         page.line()
         page.title("Before")
-        for entry in reversed(held.history[:-1]):
+        for entry in reversed(baseline.history[:-1]):
             page.line(
                 clip(f"{entry.created}: {entry.run}" + (f": {entry.reason}" if entry.reason else ""), _LONG)
             )
@@ -80,124 +80,133 @@ def render_baseline(held: Baseline, screen: Screen) -> str:
 
 
 def render_check(
-    held: Baseline, lines: Sequence[ChangeLine], decisions: Sequence[Decision], screen: Screen
+    baseline: Baseline, lines: Sequence[ChangeLine], decisions: Sequence[Decision], screen: Screen
 ) -> str:
     """Return a run beside its baseline as text: a line per system and metric, then the gates."""
     page = ScreenPage(screen)
-    page.title(clip(f"against {held.label()} from {held.run}", _LONG))
+    page.title(clip(f"against {baseline.label()} from {baseline.run}", _LONG))
     head = ["system", "metric", "baseline", "now", "change", "interval", "p", ""]
-    rows = [_baseline_row(one) for one in lines]
+    rows = [_baseline_row(line) for line in lines]
     page.table([PageColumn(name, is_number=name in ("baseline", "now", "change")) for name in head], rows)
-    for reason in dict.fromkeys(f"{one.system}: {one.why}" for one in lines if one.change is None):
+    for reason in dict.fromkeys(f"{line.system}: {line.why}" for line in lines if line.change is None):
         page.line(clip(reason, _LONG), "dim")
-    for remark in dict.fromkeys(one.remark for one in lines if one.remark):
+    for remark in dict.fromkeys(line.remark for line in lines if line.remark):
         page.line(clip(remark, _LONG), "dim")
-    absent = _list_absent(held, lines)
+    absent = _list_absent(baseline, lines)
     if absent:
         page.line(
             clip(f"not compared, missing in the run: {', '.join(absent)}", _LONG),
             "warning",
         )
     page.line()
-    page.line(explain_p(sum(one.change is not None for one in lines)), "dim")
+    page.line(explain_p(sum(line.change is not None for line in lines)), "dim")
     for part in gates_parts(decisions):
         add_part(page, part)
     return page.text()
 
 
-def baseline_data(held: Baseline) -> dict[str, Any]:
+def baseline_data(baseline: Baseline) -> dict[str, Any]:
     """Return a baseline as JSON data, without the statistics of its documents."""
-    head = {name: getattr(held, name) for name in ("fieldassay", "created", "run", "spec", "reason")}
+    head = {name: getattr(baseline, name) for name in ("fieldassay", "created", "run", "spec", "reason")}
     return {
         **head,
-        "is_frozen": held.is_frozen,
-        "digests": dict(held.digests),
-        "systems": [system.name for system in held.systems],
-        "documents": len(held.documents),
-        "metrics": list(held.metrics),
-        "headlines": [asdict(one) for one in held.headlines],
-        "history": [asdict(one) for one in held.history],
+        "is_frozen": baseline.is_frozen,
+        "digests": dict(baseline.digests),
+        "systems": [system.name for system in baseline.systems],
+        "documents": len(baseline.documents),
+        "metrics": list(baseline.metrics),
+        "headlines": [asdict(headline) for headline in baseline.headlines],
+        "history": [asdict(entry) for entry in baseline.history],
     }
 
 
-def check_data(held: Baseline, lines: Sequence[ChangeLine], decisions: Sequence[Decision]) -> dict[str, Any]:
+def check_data(
+    baseline: Baseline, lines: Sequence[ChangeLine], decisions: Sequence[Decision]
+) -> dict[str, Any]:
     """Return a run beside its baseline as JSON data.
 
     `change` has the sign that makes a loss negative; `comparison` is as computed.
     """
     changes = [
         {
-            "system": one.system,
-            "metric": one.metric,
-            "change": None if one.change is None else one.change.difference,
+            "system": line.system,
+            "metric": line.metric,
+            "change": None if line.change is None else line.change.difference,
             "interval": None
-            if one.change is None or one.change.interval is None
-            else list(one.change.interval),
-            "comparison": None if one.change is None else one.change.found.to_dict(),
-            "why": one.why,
+            if line.change is None or line.change.interval is None
+            else list(line.change.interval),
+            "comparison": None if line.change is None else line.change.comparison.to_dict(),
+            "why": line.why,
         }
-        for one in lines
+        for line in lines
     ]
-    head = {"baseline": {"created": held.created, "run": held.run}, "absent": _list_absent(held, lines)}
+    head = {
+        "baseline": {"created": baseline.created, "run": baseline.run},
+        "absent": _list_absent(baseline, lines),
+    }
     return {**head, "changes": changes, **decisions_data(decisions)}
 
 
-def _list_absent(held: Baseline, lines: Sequence[ChangeLine]) -> list[str]:
+def _list_absent(baseline: Baseline, lines: Sequence[ChangeLine]) -> list[str]:
     """Return the systems of the baseline missing from the run; one compared under another name is not."""
-    there = {one.system for one in lines}
+    there = {line.system for line in lines}
     return (
         []
-        if len(there) == len(held.systems) == 1
-        else [system.name for system in held.systems if system.name not in there]
+        if len(there) == len(baseline.systems) == 1
+        else [system.name for system in baseline.systems if system.name not in there]
     )
 
 
-def _summary(held: Baseline) -> list[str]:
-    spec = f" of the spec {held.spec}" if held.spec else ""
+def _summary(baseline: Baseline) -> list[str]:
+    spec = f" of the spec {baseline.spec}" if baseline.spec else ""
     lines = [
-        f"run {held.run}{spec}, "
-        f"{format_count(len(held.documents), 'document')}, "
-        f"{', '.join(system.name for system in held.systems)}"
+        f"run {baseline.run}{spec}, "
+        f"{format_count(len(baseline.documents), 'document')}, "
+        f"{', '.join(system.name for system in baseline.systems)}"
     ]
-    lines += ["frozen: it refuses runs of another spec or gold"] if held.is_frozen else []
-    return [*lines, *([f"reason: {held.reason}"] if held.reason else [])]
+    lines += ["frozen: it refuses runs of another spec or gold"] if baseline.is_frozen else []
+    return [*lines, *([f"reason: {baseline.reason}"] if baseline.reason else [])]
 
 
-def _headline_row(one: Headline) -> list[str]:
-    interval = "" if one.interval is None else format_bounds(one.interval, one.unit)
+def _headline_row(headline: Headline) -> list[str]:
+    interval = "" if headline.interval is None else format_bounds(headline.interval, headline.unit)
     return [
-        clip(one.system, _LONGEST_NAME),
-        clip(one.metric, _LONGEST_NAME),
-        _value(one.value, one.unit),
+        clip(headline.system, _LONGEST_NAME),
+        clip(headline.metric, _LONGEST_NAME),
+        _value(headline.value, headline.unit),
         interval,
-        f"{one.documents:,}",
+        f"{headline.documents:,}",
     ]
 
 
-def _baseline_row(one: ChangeLine) -> list[str]:
-    head = [clip(one.system, _LONGEST_NAME), clip(one.metric, _LONGEST_NAME)]
-    if one.change is None:
+def _baseline_row(line: ChangeLine) -> list[str]:
+    head = [clip(line.system, _LONGEST_NAME), clip(line.metric, _LONGEST_NAME)]
+    if line.change is None:
         return [*head, "—", "—", "—", "", "", "unknown"]
-    found = one.change.found
-    before, now = (_value(value, found.unit) for value in found.values)
-    interval = "" if found.interval_shown is None else format_changes(found.interval_shown, found.unit)
+    comparison = line.change.comparison
+    before, now = (_value(value, comparison.unit) for value in comparison.values)
+    interval = (
+        ""
+        if comparison.interval_shown is None
+        else format_changes(comparison.interval_shown, comparison.unit)
+    )
     return [
         *head,
         before,
         now,
-        format_change(found.difference or 0.0, found.unit),
+        format_change(comparison.difference or 0.0, comparison.unit),
         interval,
-        "" if found.p_adjusted is None else format_p(found.p_adjusted),
-        _verdict(found),
+        "" if comparison.p_adjusted is None else format_p(comparison.p_adjusted),
+        _verdict(comparison),
     ]
 
 
-def _verdict(found: Comparison) -> str:
+def _verdict(comparison: Comparison) -> str:
     """Return the verdict of a comparison in words."""
-    note = " (few documents)" if "few_documents" in found.marks else ""
-    if found.verdict == "identical":
+    note = " (few documents)" if "few_documents" in comparison.marks else ""
+    if comparison.verdict == "identical":
         return f"identical here{note}"
-    return f"{found.verdict.replace('_', ' ')}{note}"
+    return f"{comparison.verdict.replace('_', ' ')}{note}"
 
 
 def _value(value: float | None, unit: str) -> str:
@@ -217,18 +226,18 @@ _HEADS = {
 }
 
 
-def changes_part(found: Diff, most: int) -> Part:
+def changes_part(diff: Diff, most: int) -> Part:
     """Return the part about the values that were fixed and broken, `most` rows of each."""
-    changes = found.changes
+    changes = diff.changes
     if changes is None:
-        return Part(_TITLE, (f"not known: {found.reason}",))
+        return Part(_TITLE, (f"not known: {diff.reason}",))
     counts = {change: changes.count(change) for change in ("broken", "fixed")}
     lines = (describe_counts(changes),)
     if not any(counts.values()):
         return Part(_TITLE, lines)
-    worst = tuple(one for one in changes.by_document() if one.broken > one.fixed)
+    worst = tuple(tally for tally in changes.by_document() if tally.broken > tally.fixed)
     tables = [
-        *([_losses(found.losses, most)] if found.losses else []),
+        *([_losses(diff.losses, most)] if diff.losses else []),
         _tally("values by field", "field", changes.by_field(), most),
         _tally("values by kind of error", "kind of error", changes.by_diagnosis(), most),
         *(
@@ -242,36 +251,36 @@ def changes_part(found: Diff, most: int) -> Part:
             rows = [*map(_change_row, changes.rows(change, most))]
             part = f" ({most:,} of {count:,})" if count > most else ""
             tables.append(ReportTable(f"values that were {change}{part}", _HEADS[change], rows))
-    return Part(_TITLE, lines, tuple(tables), tuple(_remarks(found, counts, most)))
+    return Part(_TITLE, lines, tuple(tables), tuple(_remarks(diff, counts, most)))
 
 
-def _remarks(found: Diff, counts: dict[str, int], most: int) -> list[str]:
-    told = ["--most N shows more values; --out FILE.csv writes all"] if max(counts.values()) > most else []
-    has_errors_only = "errors" in {side.evidence for side in found.sides}
-    return told + (
+def _remarks(diff: Diff, counts: dict[str, int], most: int) -> list[str]:
+    remarks = ["--most N shows more values; --out FILE.csv writes all"] if max(counts.values()) > most else []
+    has_errors_only = "errors" in {side.evidence for side in diff.sides}
+    return remarks + (
         ["right: the run kept only its errors, so the value itself is unknown"] if has_errors_only else []
     )
 
 
 def describe_counts(changes: Changes) -> str:
     """Return how many values were fixed, broke, and are wrong in both, as a sentence."""
-    told = (
+    sentence = (
         f"{format_count(changes.count('fixed'), 'value')} fixed, {changes.count('broken'):,} broken, "
         f"{changes.still_wrong:,} wrong in both"
     )
     more = f", {changes.undecided:,} wrong in one and not judged in the other"
-    return f"{told}{more if changes.undecided else ''}"
+    return f"{sentence}{more if changes.undecided else ''}"
 
 
 def _tally(caption: str, head: str, tallies: tuple[Tally, ...], most: int) -> ReportTable:
     shown = tallies[: max(most, _FEWEST)]
     rows = [
         (
-            clip(describe(SHORT_DIAGNOSES, one.name) if head == "kind of error" else one.name, _PATH),
-            f"{one.fixed:,}",
-            f"{one.broken:,}",
+            clip(describe(SHORT_DIAGNOSES, tally.name) if head == "kind of error" else tally.name, _PATH),
+            f"{tally.fixed:,}",
+            f"{tally.broken:,}",
         )
-        for one in shown
+        for tally in shown
     ]
     hidden = len(tallies) - len(shown)
     rows += [(f"and {hidden:,} more", "", "")] if hidden else []
@@ -280,31 +289,31 @@ def _tally(caption: str, head: str, tallies: tuple[Tally, ...], most: int) -> Re
 
 def _losses(losses: Sequence[FieldLoss], most: int) -> ReportTable:
     """Return what fields cost of the score before and after: those that changed most."""
-    shown = sorted(losses, key=lambda one: -abs(one.before - one.after))[: max(most, _FEWEST)]
+    shown = sorted(losses, key=lambda loss: -abs(loss.before - loss.after))[: max(most, _FEWEST)]
     rows = [
         (
-            clip(one.field or "failed answers", _PATH),
-            format_points(one.before, "ratio"),
-            format_points(one.after, "ratio"),
-            format_signed_points(one.before - one.after),
+            clip(loss.field or "failed answers", _PATH),
+            format_points(loss.before, "ratio"),
+            format_points(loss.after, "ratio"),
+            format_signed_points(loss.before - loss.after),
         )
-        for one in shown
+        for loss in shown
     ]
     return ReportTable(
         "points of the score lost by field", ("field", "before", "after", "gain"), rows, (1, 2, 3)
     )
 
 
-def _change_row(one: Change) -> tuple[str, ...]:
-    diagnoses = one.diagnoses_before if one.change == "fixed" else one.diagnoses_after
-    mark = " (critical)" if one.critical else ""
-    before = "right" if one.outcome_before == "right" else format_json(one.before, _VALUE)
-    after = "right" if one.outcome_after == "right" else format_json(one.after, _VALUE)
+def _change_row(change: Change) -> tuple[str, ...]:
+    diagnoses = change.diagnoses_before if change.change == "fixed" else change.diagnoses_after
+    mark = " (critical)" if change.critical else ""
+    before = "right" if change.outcome_before == "right" else format_json(change.before, _VALUE)
+    after = "right" if change.outcome_after == "right" else format_json(change.after, _VALUE)
     kind = describe(SHORT_DIAGNOSES, diagnoses[0]) if diagnoses else ""
     return (
-        clip(one.doc, _DOCUMENT),
-        clip(one.path, _PATH),
-        format_json(one.gold, _VALUE),
+        clip(change.doc, _DOCUMENT),
+        clip(change.path, _PATH),
+        format_json(change.gold, _VALUE),
         before,
         after,
         f"{clip(kind, 40)}{mark}",
@@ -317,46 +326,48 @@ NAMES = {**HEADLINE, "f1": "F1"}
 """The names of metrics in reports."""
 
 
-def format_difference(one: Comparison) -> str:
+def format_difference(comparison: Comparison) -> str:
     """Return the difference with its interval, in points for shares; a mark shows a too narrow interval."""
-    if one.difference is None:
+    if comparison.difference is None:
         return NOTHING
-    bounds = [format_signed_points(bound, one.unit).lstrip("+") for bound in one.interval_shown or ()]
+    bounds = [
+        format_signed_points(bound, comparison.unit).lstrip("+") for bound in comparison.interval_shown or ()
+    ]
     interval = f" [{', '.join(bounds)}]" if bounds else ""
-    few = " few" if interval and is_narrow(one) else ""
-    return f"{format_signed_points(one.difference, one.unit)}{interval}{few}"
+    few = " few" if interval and is_narrow(comparison) else ""
+    return f"{format_signed_points(comparison.difference, comparison.unit)}{interval}{few}"
 
 
-def is_narrow(one: Comparison) -> bool:
+def is_narrow(comparison: Comparison) -> bool:
     """Return whether the interval of a metric without bounds is too narrow: few documents."""
-    return "few_documents" in one.marks
+    return "few_documents" in comparison.marks
 
 
-def verdict_of(one: Comparison) -> str:
+def verdict_of(comparison: Comparison) -> str:
     """Return the decision as a cell has it: `not shown`, and `here` for documents like these only."""
-    scope = "" if one.is_guarded or not one.is_shown else " here"
-    return {"no_difference_shown": "not shown"}.get(one.verdict, f"{one.verdict}{scope}")
+    scope = "" if comparison.is_guarded or not comparison.is_shown else " here"
+    return {"no_difference_shown": "not shown"}.get(comparison.verdict, f"{comparison.verdict}{scope}")
 
 
 _NAME = 48
 
 
-def describe_diff(found: Diff, most: int = 10) -> Told:
+def describe_diff(diff: Diff, most: int = 10) -> TextReport:
     """Return the report of a diff; lists of values, documents and kinds of error have at most `most` rows."""
-    parts = [_overall(found) if found.is_pair else _many(found)]
-    parts += [_fields(found.by_field)] if found.by_field and found.is_pair else []
-    parts += [_slices(found)] if found.by_slice else []
-    if found.is_pair:
-        parts.append(changes_part(found, most))
-    return Told(_title(found), found.warnings, _systems(found.sides), tuple(parts), found.notes)
+    parts = [_overall(diff) if diff.is_pair else _many(diff)]
+    parts += [_fields(diff.by_field)] if diff.by_field and diff.is_pair else []
+    parts += [_slices(diff)] if diff.by_slice else []
+    if diff.is_pair:
+        parts.append(changes_part(diff, most))
+    return TextReport(_title(diff), diff.warnings, _systems(diff.sides), tuple(parts), diff.notes)
 
 
-def _title(found: Diff) -> str:
-    documents = format_count(found.documents, "document")
-    if found.is_pair:
-        before, after = (clip(side.label, _NAME) for side in found.sides)
+def _title(diff: Diff) -> str:
+    documents = format_count(diff.documents, "document")
+    if diff.is_pair:
+        before, after = (clip(side.label, _NAME) for side in diff.sides)
         return f"{before} → {after}: {documents}"
-    return f"{format_count(len(found.sides), 'system')} on {documents}"
+    return f"{format_count(len(diff.sides), 'system')} on {documents}"
 
 
 def _systems(sides: Sequence[DiffSide]) -> tuple[tuple[str, str], ...]:
@@ -372,36 +383,42 @@ def _describe_side(side: DiffSide) -> str:
     return ", ".join(part for part in (clip(side.label, _NAME), own, run, folder) if part)
 
 
-def _overall(found: Diff) -> Part:
-    lines = describe_field_changes(found.by_field)
-    lines += [describe_comparison(one, NAMES) for one in found.overall]
+def _overall(diff: Diff) -> Part:
+    lines = describe_field_changes(diff.by_field)
+    lines += [describe_comparison(comparison, NAMES) for comparison in diff.overall]
     lines += [
-        f"{describe_metric(one, NAMES)}: {power}" for one in found.overall if (power := describe_power(one))
+        f"{describe_metric(comparison, NAMES)}: {power}"
+        for comparison in diff.overall
+        if (power := describe_power(comparison))
     ]
-    if found.is_identical:
+    if diff.is_identical:
         lines.insert(0, "identical in every document")
-    table = _table("the systems in each metric", "metric", "metric", found.overall)
+    table = _table("the systems in each metric", "metric", "metric", diff.overall)
     return Part(
-        "Overall", tuple(lines), (table,), (*_adjusted(found.overall), *_few(_all(found)), *_method(found))
+        "Overall", tuple(lines), (table,), (*_adjusted(diff.overall), *_few(_all(diff)), *_method(diff))
     )
 
 
-def _all(found: Diff) -> Sequence[Comparison]:
-    return (*found.overall, *found.by_field, *found.by_slice)
+def _all(diff: Diff) -> Sequence[Comparison]:
+    return (*diff.overall, *diff.by_field, *diff.by_slice)
 
 
-def _method(found: Diff) -> list[str]:
-    drawn = f"{format_share(found.level)} intervals ({found.replicates:,} replicates, seed {found.seed})"
-    is_here = any(verdict_of(one).endswith(" here") for one in _all(found))
+def _method(diff: Diff) -> list[str]:
+    intervals = f"{format_share(diff.level)} intervals ({diff.replicates:,} replicates, seed {diff.seed})"
+    is_here = any(verdict_of(comparison).endswith(" here") for comparison in _all(diff))
     return [
         "p: how often chance alone would show such a difference",
         *(["here: on documents like these; other kinds of documents could reverse it"] if is_here else []),
-        *([drawn] if found.replicates else []),
+        *([intervals] if diff.replicates else []),
     ]
 
 
 def _few(families: Sequence[Comparison]) -> list[str]:
-    return [FEW] if any(is_narrow(one) and one.interval is not None for one in families) else []
+    return (
+        [FEW]
+        if any(is_narrow(comparison) and comparison.interval is not None for comparison in families)
+        else []
+    )
 
 
 def _adjusted(family: Sequence[Comparison], rankings: Sequence[Ranking] = ()) -> list[str]:
@@ -419,17 +436,19 @@ def _fields(family: tuple[Comparison, ...]) -> Part:
     return Part("By field", (), (_table("the systems field by field", "field", "field", family),), remarks)
 
 
-def _slices(found: Diff) -> Part:
+def _slices(diff: Diff) -> Part:
     tables, remarks = [], []
-    for key in dict.fromkeys(key for one in found.by_slice for key in one.slice):
-        family = [one for one in found.by_slice if key in one.slice]
+    for key in dict.fromkeys(key for comparison in diff.by_slice for key in comparison.slice):
+        family = [comparison for comparison in diff.by_slice if key in comparison.slice]
         name = f"{NAMES.get(family[0].metric, clip(family[0].metric, 60))} by {clip(key, 40)}"
-        if found.is_pair:
+        if diff.is_pair:
             tables.append(_table(name, "slice", clip(key, 40), family))
         else:
-            values = dict.fromkeys(one.slice[key] for one in family)
+            values = dict.fromkeys(comparison.slice[key] for comparison in family)
             tables += [
-                _slice_table(key, value, [one for one in family if one.slice[key] == value])
+                _slice_table(
+                    key, value, [comparison for comparison in family if comparison.slice[key] == value]
+                )
                 for value in values
             ]
         remarks += [f"{clip(key, 40)}: {line}" for line in _adjusted(family)]
@@ -438,10 +457,12 @@ def _slices(found: Diff) -> Part:
 
 def _slice_table(key: str, value: str, family: Sequence[Comparison]) -> ReportTable:
     """Return more than two systems in one slice; they have no places there."""
-    made = _many_table(family, None)
-    rows = tuple(row[1:] for row in made.rows)
-    caption = f"{clip(key, 40)}: {clip(value, 40)}, n = {max(one.documents for one in family):,}"
-    return ReportTable(caption, made.heads[1:], rows, tuple(at - 1 for at in made.aligned))
+    table = _many_table(family, None)
+    rows = tuple(row[1:] for row in table.rows)
+    caption = (
+        f"{clip(key, 40)}: {clip(value, 40)}, n = {max(comparison.documents for comparison in family):,}"
+    )
+    return ReportTable(caption, table.heads[1:], rows, tuple(at - 1 for at in table.aligned))
 
 
 def _table(
@@ -450,84 +471,92 @@ def _table(
     """Return the comparisons of one family of two systems as a table."""
     heads = (head, "n", "before", "after", "difference", "p", "adjusted", "effect", "+/−/=", "decision")
     name: Callable[[Comparison], str] = {
-        "metric": lambda one: describe_metric(one, NAMES),
-        "field": lambda one: clip(one.field, 40),
-        "slice": lambda one: clip(next(iter(one.slice.values()), ""), 40),
+        "metric": lambda comparison: describe_metric(comparison, NAMES),
+        "field": lambda comparison: clip(comparison.field, 40),
+        "slice": lambda comparison: clip(next(iter(comparison.slice.values()), ""), 40),
     }[kind]
     return ReportTable(
-        caption, heads, tuple((name(one), *_comparison_row(one)) for one in family), (1, 2, 3, 5, 6, 7, 8)
+        caption,
+        heads,
+        tuple((name(comparison), *_comparison_row(comparison)) for comparison in family),
+        (1, 2, 3, 5, 6, 7, 8),
     )
 
 
-def _comparison_row(one: Comparison) -> tuple[str, ...]:
-    before, after = (format_in_unit(value, one.unit) for value in one.values)
+def _comparison_row(comparison: Comparison) -> tuple[str, ...]:
+    before, after = (format_in_unit(value, comparison.unit) for value in comparison.values)
     return (
-        f"{one.documents:,}",
+        f"{comparison.documents:,}",
         before,
         after,
-        format_difference(one),
-        format_p_cell(one.p),
-        *_decision(one),
+        format_difference(comparison),
+        format_p_cell(comparison.p),
+        *_decision(comparison),
     )
 
 
-def _decision(one: Comparison) -> tuple[str, str, str, str]:
+def _decision(comparison: Comparison) -> tuple[str, str, str, str]:
     """Return adjusted p value, effect size, counts of documents (better, worse, equal), and the decision."""
     return (
-        format_p_cell(one.p_adjusted),
-        format_effect(one.effect_size),
-        f"{one.wins:,}/{one.losses:,}/{one.ties:,}",
-        verdict_of(one),
+        format_p_cell(comparison.p_adjusted),
+        format_effect(comparison.effect_size),
+        f"{comparison.wins:,}/{comparison.losses:,}/{comparison.ties:,}",
+        verdict_of(comparison),
     )
 
 
-def _many(found: Diff) -> Part:
+def _many(diff: Diff) -> Part:
     """Return the part on more than two systems: a table by each metric.
 
     It has each system's possible ranks and its comparison with the reference.
     """
     families: dict[tuple[Any, ...], list[Comparison]] = {}
-    for one in found.overall:
-        families.setdefault((one.metric, one.field, *one.slice.items()), []).append(one)
-    tables = tuple(_many_table(family, _ranking_of(found, family[0])) for family in families.values())
-    ranked = (_describe_pairs(one, NAMES.get(one.metric, clip(one.metric, 60))) for one in found.rankings)
-    lines = (*ranked, *describe_field_changes(found.by_field))
+    for comparison in diff.overall:
+        families.setdefault((comparison.metric, comparison.field, *comparison.slice.items()), []).append(
+            comparison
+        )
+    tables = tuple(_many_table(family, _ranking_of(diff, family[0])) for family in families.values())
+    ranked = (
+        _describe_pairs(ranking, NAMES.get(ranking.metric, clip(ranking.metric, 60)))
+        for ranking in diff.rankings
+    )
+    lines = (*ranked, *describe_field_changes(diff.by_field))
     places = (
         ["place: every place that chance leaves possible, from the same tests of all pairs"]
-        if found.rankings
+        if diff.rankings
         else []
     )
-    told = f"difference, adjusted, effect, +/−/=, decision: against {clip(found.sides[0].label, _NAME)}"
+    legend = f"difference, adjusted, effect, +/−/=, decision: against {clip(diff.sides[0].label, _NAME)}"
     return Part(
-        "Ranking" if found.rankings else "Overall",
+        "Ranking" if diff.rankings else "Overall",
         lines,
         tables,
         (
-            *filter(None, map(describe_first, found.rankings)),
+            *filter(None, map(describe_first, diff.rankings)),
             *places,
-            told,
-            *_adjusted(found.overall, found.rankings),
-            *_few(_all(found)),
-            *_method(found),
+            legend,
+            *_adjusted(diff.overall, diff.rankings),
+            *_few(_all(diff)),
+            *_method(diff),
         ),
     )
 
 
-def _ranking_of(found: Diff, one: Comparison) -> Ranking | None:
-    if one.slice or one.field is not None:
+def _ranking_of(diff: Diff, comparison: Comparison) -> Ranking | None:
+    if comparison.slice or comparison.field is not None:
         return None
-    return next((ranking for ranking in found.rankings if ranking.metric == one.metric), None)
+    return next((ranking for ranking in diff.rankings if ranking.metric == comparison.metric), None)
 
 
 def _many_table(family: Sequence[Comparison], ranking: Ranking | None) -> ReportTable:
     """Return the table of more than two systems by one metric, in the order of the ranking if any."""
     name = clip(NAMES.get(family[0].metric, family[0].metric), 40)
     heads = ("place", "system", name, "difference", "adjusted", "effect", "+/−/=", "decision")
-    against = {one.systems[1]: one for one in family}
+    against = {comparison.systems[1]: comparison for comparison in family}
     reference, value = family[0].systems[0], family[0].values[0]
     places = {place.system: describe_places(place) for place in ranking.places} if ranking is not None else {}
     order = list(places) or [reference, *against]
-    values = {reference: value, **{system: one.values[1] for system, one in against.items()}}
+    values = {reference: value, **{system: comparison.values[1] for system, comparison in against.items()}}
     rows = [
         (
             places.get(system, NOTHING),
@@ -542,7 +571,8 @@ def _many_table(family: Sequence[Comparison], ranking: Ranking | None) -> Report
         for system in order
     ]
     return ReportTable(
-        f"systems by {describe_metric(family[0], NAMES)}, n = {max(one.documents for one in family):,}",
+        f"systems by {describe_metric(family[0], NAMES)}, "
+        f"n = {max(comparison.documents for comparison in family):,}",
         heads,
         tuple(rows),
         (2, 4, 5, 6),

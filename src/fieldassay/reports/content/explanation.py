@@ -36,44 +36,44 @@ from fieldassay.values.diagnosis.wording import find_parts
 _MOST_LISTED = 20
 
 
-def render_validation(found: Validation, screen: Screen) -> str:
+def render_validation(validation: Validation, screen: Screen) -> str:
     """Return the effect of a spec and the content of the data as text, without the problems."""
     page = ScreenPage(screen)
-    if found.fields:
-        _plan(page, found)
-    if found.protocol is not None:
-        page.title(f"What differs from the protocol {found.protocol}")
-        for line in found.changes or ["nothing"]:
+    if validation.fields:
+        _plan(page, validation)
+    if validation.protocol is not None:
+        page.title(f"What differs from the protocol {validation.protocol}")
+        for line in validation.changes or ["nothing"]:
             page.line(visible(line))
-    if found.documents is not None:
-        _data(page, found)
-    elif found.surveys:
-        _predictions(page, found)
-    if found.counts:
-        _violations(page, found)
+    if validation.documents is not None:
+        _data(page, validation)
+    elif validation.surveys:
+        _predictions(page, validation)
+    if validation.counts:
+        _violations(page, validation)
     page.line()
-    page.title(_fitness(found))
+    page.title(_fitness(validation))
     return page.text().lstrip("\n")
 
 
-def _fitness(found: Validation) -> str:
-    if found.problems:
-        return f"{format_count(len(found.problems), 'problem')}:"
-    violations = sum(count.violations for count in found.counts)
+def _fitness(validation: Validation) -> str:
+    if validation.problems:
+        return f"{format_count(len(validation.problems), 'problem')}:"
+    violations = sum(count.violations for count in validation.counts)
     if violations:
         return f"{format_count(violations, 'violation')} of checks, and no other problem."
     return (
-        f"No problem found, but {format_count(len(found.warnings), 'warning')}: see above."
-        if found.warnings
+        f"No problem found, but {format_count(len(validation.warnings), 'warning')}: see above."
+        if validation.warnings
         else "No problem found."
     )
 
 
-def _plan(page: ScreenPage, found: Validation) -> None:
+def _plan(page: ScreenPage, validation: Validation) -> None:
     page.title("How each field is judged")
     is_narrow = page.width < 90
     rows = []
-    for row in found.fields:
+    for row in validation.fields:
         judged = ", ".join(
             part
             for part in (row["compared"], row["aligned"] and f"items aligned by {row['aligned']}")
@@ -97,24 +97,24 @@ def _plan(page: ScreenPage, found: Validation) -> None:
         else [PageColumn("compared"), PageColumn("match if"), PageColumn("")]
     )
     page.table(columns, rows)
-    page.line(f"metrics: {', '.join(found.metrics)}")
-    if found.checks:
+    page.line(f"metrics: {', '.join(validation.metrics)}")
+    if validation.checks:
         page.line()
         page.title("What is checked in predictions")
         page.table(
             [PageColumn("path", is_name=True), PageColumn("check")],
-            [[clip(row["at"], 100), clip(row["check"], 300)] for row in found.checks],
+            [[clip(row["at"], 100), clip(row["check"], 300)] for row in validation.checks],
         )
 
 
-def _data(page: ScreenPage, found: Validation) -> None:
+def _data(page: ScreenPage, validation: Validation) -> None:
     page.line()
-    page.title(f"The data: {format_count(found.documents or 0, 'gold document')}")
+    page.title(f"The data: {format_count(validation.documents or 0, 'gold document')}")
     rows = []
-    for name, survey in found.surveys.items():
+    for name, survey in validation.surveys.items():
         if name:
-            missing, unmatched = found.missing.get(name, 0), found.unmatched.get(name, ())
-            matched = (found.documents or 0) - missing
+            missing, unmatched = validation.missing.get(name, 0), validation.unmatched.get(name, ())
+            matched = (validation.documents or 0) - missing
             rows.append(
                 [
                     clip(name, 30),
@@ -129,16 +129,16 @@ def _data(page: ScreenPage, found: Validation) -> None:
         page.table(
             [PageColumn("system", is_name=True), *(PageColumn(head, is_number=True) for head in heads)], rows
         )
-    _surveys(page, found)
+    _surveys(page, validation)
 
 
-def _predictions(page: ScreenPage, found: Validation) -> None:
+def _predictions(page: ScreenPage, validation: Validation) -> None:
     """Add the content of predictions without gold."""
     page.line()
     page.title("The predictions, without gold")
     rows = [
         [clip(name, 30), f"{survey.records:,}", f"{survey.invalid:,}"]
-        for name, survey in found.surveys.items()
+        for name, survey in validation.surveys.items()
     ]
     page.table(
         [
@@ -148,12 +148,12 @@ def _predictions(page: ScreenPage, found: Validation) -> None:
         ],
         rows,
     )
-    _surveys(page, found)
+    _surveys(page, validation)
 
 
-def _violations(page: ScreenPage, found: Validation) -> None:
+def _violations(page: ScreenPage, validation: Validation) -> None:
     """Add the checks that predictions violate, the worst first, with examples."""
-    worst = worst_first(found.counts)
+    worst = worst_first(validation.counts)
     page.line()
     page.title("Checks that predictions violate" if worst else "No prediction violates a check.")
     for count in worst[:_MOST_LISTED]:
@@ -169,13 +169,13 @@ def _violations(page: ScreenPage, found: Validation) -> None:
         page.line(f"and {len(worst) - _MOST_LISTED:,} more; --json lists every violation")
 
 
-def _surveys(page: ScreenPage, found: Validation) -> None:
+def _surveys(page: ScreenPage, validation: Validation) -> None:
     """Add the values of gold or, without gold, of each system, with examples, and all remarks."""
-    for name, survey in found.surveys.items():
-        _survey(page, name, survey, found.documents)
-    for warning in found.warnings:
+    for name, survey in validation.surveys.items():
+        _survey(page, name, survey, validation.documents)
+    for warning in validation.warnings:
         page.line(f"warning: {clip(warning, 600)}", "yellow")
-    for note in found.notes:
+    for note in validation.notes:
         page.line(f"note: {clip(note, 600)}")
 
 
@@ -185,8 +185,13 @@ def _survey(page: ScreenPage, name: str, survey: DataProfile, documents: int | N
         page.line()
         page.title(f"Values of {clip(name, 30)}" if name else "Gold values")
         rows = [
-            [clip(one.field, 100), f"{one.present:,}", _count(one.unreadable), _count(one.ambiguous)]
-            for one in findings
+            [
+                clip(finding.field, 100),
+                f"{finding.present:,}",
+                _count(finding.unreadable),
+                _count(finding.ambiguous),
+            ]
+            for finding in findings
         ]
         page.table(
             [
@@ -195,22 +200,22 @@ def _survey(page: ScreenPage, name: str, survey: DataProfile, documents: int | N
             ],
             rows,
         )
-        empty = [clip(one.field) for one in findings if not one.present]
+        empty = [clip(finding.field) for finding in findings if not finding.present]
         if empty and documents:
             page.line(f"warning: no gold value at all in {', '.join(empty[:_MOST_LISTED])}", "yellow")
     side = clip(name, 30) if name else "gold"
     for example in survey.examples:
         page.line(f"{side}: {clip(example.document, 60)}: {clip(example.why, 200)}")
-    listed = [one for one in findings if one.unreadable]
-    for one in listed[:_MOST_LISTED]:
+    listed = [finding for finding in findings if finding.unreadable]
+    for finding in listed[:_MOST_LISTED]:
         page.line(
-            f"{side}: {clip(one.field, 50)}: {format_count(one.unreadable, 'value')} of {one.present:,} "
-            f"{'does' if one.unreadable == 1 else 'do'} not fit the type, such as"
+            f"{side}: {clip(finding.field, 50)}: {format_count(finding.unreadable, 'value')} "
+            f"of {finding.present:,} {'does' if finding.unreadable == 1 else 'do'} not fit the type, such as"
         )
-        _examples(page, one.examples)
-    for one in [one for one in findings if one.ambiguous][:_MOST_LISTED]:
-        page.line(f"{side}: {clip(one.field, 50)}: {_ambiguous(one)}")
-        _examples(page, one.ambiguous_examples)
+        _examples(page, finding.examples)
+    for finding in [finding for finding in findings if finding.ambiguous][:_MOST_LISTED]:
+        page.line(f"{side}: {clip(finding.field, 50)}: {_ambiguous(finding)}")
+        _examples(page, finding.ambiguous_examples)
     if survey.undeclared:
         keys = [f"{clip(path)} ({count:,})" for path, count in survey.undeclared.most_common()]
         page.line(f"{side}: keys that the spec lacks: {list_names(keys, _MOST_LISTED)}")
@@ -253,54 +258,54 @@ def render_steps(steps: Sequence[Explanation], screen: Screen) -> str:
     return page.text()
 
 
-def render_document(found: DocumentExplanation, screen: Screen, has_all: bool = False) -> str:
+def render_document(explanation: DocumentExplanation, screen: Screen, has_all: bool = False) -> str:
     """Return the wrong rows of a document, system by system; with a field all of its, with the steps.
 
     With `has_all` the right rows are shown, too.
     """
     page = ScreenPage(screen)
-    for system in found.systems:
-        rows = [row for row in found.rows if row["system"] == system]
+    for system in explanation.systems:
+        rows = [row for row in explanation.rows if row["system"] == system]
         steps = [
             (step, row.get("source", ()))
-            for row, step in zip(_values(found.rows), found.steps, strict=False)
+            for row, step in zip(_values(explanation.rows), explanation.steps, strict=False)
             if row["system"] == system
         ]
         page.line()
         page.title(
-            f"{clip(found.document, _PATH)}, "
-            f"{clip(system, 40)}{'' if found.field is None else f', {clip(found.field, _PATH)}'}"
+            f"{clip(explanation.document, _PATH)}, "
+            f"{clip(system, 40)}{'' if explanation.field is None else f', {clip(explanation.field, _PATH)}'}"
         )
-        for remark in _list_remarks(found, system):
+        for remark in _list_remarks(explanation, system):
             page.line(f"note: {clip(remark, 400)}", "yellow")
         if not rows:
             page.line("gold and prediction are both empty here")
             continue
-        _rows(page, rows, has_all or found.field is not None)
+        _rows(page, rows, has_all or explanation.field is not None)
         for step, source in _list_distinct(steps):
             page.line()
             _step(page, step, True, source)
     return page.text().lstrip("\n")
 
 
-def _list_remarks(found: DocumentExplanation, system: str) -> list[str]:
+def _list_remarks(explanation: DocumentExplanation, system: str) -> list[str]:
     """Return the remarks on the answer of a system, or on those of its repeated runs."""
     of_runs = (
         f"{name.removeprefix(system).strip(' ()')}: {remark}"
-        for name, remarks in found.remarks.items()
+        for name, remarks in explanation.remarks.items()
         if name.startswith(f"{system} (run ")
         for remark in remarks
     )
-    return [*found.remarks.get(system, ()), *of_runs]
+    return [*explanation.remarks.get(system, ()), *of_runs]
 
 
 def _list_distinct(steps: Sequence[tuple[Explanation, Any]]) -> list[tuple[Explanation, Any]]:
     """Return the steps of different judgements, with their sources; repeated runs often share one."""
-    kept: list[tuple[Explanation, Any]] = []
+    distinct: list[tuple[Explanation, Any]] = []
     for step in steps:
-        if step not in kept:
-            kept.append(step)
-    return kept
+        if step not in distinct:
+            distinct.append(step)
+    return distinct
 
 
 def _values(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -375,7 +380,11 @@ def _describe_joined(row: Mapping[str, Any], values: Sequence[Mapping[str, Any]]
     if "list_split_or_joined" not in (row["diagnoses"] or ()):
         return ""
     gold, pred = (
-        [one[f"{side}_value"] for one in values if one["field"] == row["field"] and one[f"{side}_value"]]
+        [
+            value[f"{side}_value"]
+            for value in values
+            if value["field"] == row["field"] and value[f"{side}_value"]
+        ]
         for side in ("gold", "pred")
     )
     if parts := find_parts(row["pred_value"], gold):
@@ -396,8 +405,8 @@ def _cells(row: Mapping[str, Any], values: Sequence[Mapping[str, Any]], joined: 
     gold, pred = _value(row, "gold"), f"{_value(row, 'pred')}\n{source}" if source else _value(row, "pred")
     if values:
         side = "gold" if row["outcome"] == "missing" else "pred"
-        told = clip(", ".join(_value(one, side) for one in values if one[side] is not None), _VALUE)
-        gold, pred = (told or gold, pred) if side == "gold" else (gold, told or pred)
+        text = clip(", ".join(_value(value, side) for value in values if value[side] is not None), _VALUE)
+        gold, pred = (text or gold, pred) if side == "gold" else (gold, text or pred)
     return [outcome, path, f"{gold} → {pred}", joined or _why(row)]
 
 

@@ -63,7 +63,10 @@ class HistoryOf(Struct, frozen=True):
 def listed_json(store: Path, listing: Listing, shown: HistoryOf) -> str:
     """Return the runs of a store as JSON."""
     runs = [
-        {**_data(run), "headline": [one.to_dict() for one in run.headline_of(shown.field, shown.slice)]}
+        {
+            **_data(run),
+            "headline": [estimate.to_dict() for estimate in run.headline_of(shown.field, shown.slice)],
+        }
         for run in listing.runs
     ]
     return json_text({"store": str(store), "total": listing.total, "runs": runs})
@@ -80,7 +83,7 @@ def render_listed(store: Path, listing: Listing, shown: HistoryOf, screen: Scree
     headlines = {
         run.folder: sorted(run.headline_of(shown.field, shown.slice), key=_worth) for run in listing.runs
     }
-    names = {one.metric for headline in headlines.values() for one in headline}
+    names = {estimate.metric for headline in headlines.values() for estimate in headline}
     heads = [
         "id",
         "started (UTC)",
@@ -114,7 +117,7 @@ def render_run(run: Run, screen: Screen) -> str:
     headline = run.headline
     if headline:
         page.line()
-        rows = [[clip(one.system, _NAME), *_numbers(run, one)] for one in headline]
+        rows = [[clip(estimate.system, _NAME), *_numbers(run, estimate)] for estimate in headline]
         classes = ("scored", "missing", "invalid", "error", "timeout", "failed")
         numbers = [PageColumn(name, is_number=True) for name in classes]
         page.table(
@@ -135,14 +138,14 @@ def _rows(run: Run, headline: Sequence[Estimate], *, has_name: bool) -> list[lis
         systems = ", ".join(clip(name, _NAME) for name in run.systems[:_MOST_SYSTEMS])
         return [[*head, systems or NOTHING, NOTHING, status]]
     rows = []
-    for position, one in enumerate(headline[:_MOST_SYSTEMS]):
+    for position, estimate in enumerate(headline[:_MOST_SYSTEMS]):
         left = [*head] if position == 0 else ["", "", ""]
-        text = f"{clip(one.metric, _NAME)} " if has_name else ""
+        text = f"{clip(estimate.metric, _NAME)} " if has_name else ""
         rows.append(
             [
                 *left,
-                clip(one.system, _NAME),
-                f"{text}{format_both(one)} n={one.n:,}",
+                clip(estimate.system, _NAME),
+                f"{text}{format_both(estimate)} n={estimate.n:,}",
                 status if position == 0 else "",
             ]
         )
@@ -166,11 +169,11 @@ def _status(run: Run) -> str:
     return "; ".join(parts)
 
 
-def _numbers(run: Run, one: Estimate) -> list[str]:
-    counts = reduce(inner_mapping, ("counts", "systems", one.system, "classes"), run.facts)
+def _numbers(run: Run, estimate: Estimate) -> list[str]:
+    counts = reduce(inner_mapping, ("counts", "systems", estimate.system, "classes"), run.facts)
     names = ("scored", "missing", "invalid", "error", "timeout", "failed")
     return [
-        f"{format_both(one)} n={one.n:,}",
+        f"{format_both(estimate)} n={estimate.n:,}",
         *(f"{counts[name]:,}" if isinstance(counts.get(name), int) else NOTHING for name in names),
     ]
 
@@ -194,9 +197,9 @@ def _facts(run: Run) -> list[tuple[str, str]]:
         (
             "models",
             ", ".join(
-                clip(str(one.get("name")), 60)
-                for one in (models if isinstance(models, list) else ())
-                if isinstance(one, dict)
+                clip(str(model.get("name")), 60)
+                for model in (models if isinstance(models, list) else ())
+                if isinstance(model, dict)
             ),
         ),
         (
@@ -215,11 +218,11 @@ def _predictions(inputs: Mapping[str, Any]) -> str:
     files: dict[str, list[str]] = {}
     for name, path in inner_mapping(inputs, "predictions").items():
         files.setdefault(str(path), []).append(str(name))
-    given = [
+    predictions = [
         f"{clip(path, 120)} ({clip(names[0], _NAME) if len(names) == 1 else f'{len(names)} systems'})"
         for path, names in files.items()
     ]
-    return list_names(given, _MOST_FILES)
+    return list_names(predictions, _MOST_FILES)
 
 
 def _data(run: Run) -> dict[str, Any]:
@@ -234,40 +237,42 @@ def _data(run: Run) -> dict[str, Any]:
         "status": run.status,
         "gates": run.verdict or None,
         "damage": run.damage or None,
-        "headline": [one.to_dict() for one in run.headline],
+        "headline": [estimate.to_dict() for estimate in run.headline],
     }
 
 
 # An extraction as text for a terminal: what was predicted, what failed, what it took and cost.
 
 
-def render_extraction(made: Extraction) -> str:
+def render_extraction(extraction: Extraction) -> str:
     """Return the lines on an extraction: documents, failures by kind, times, cost, and its folder."""
-    told, counts = made.manifest, made.counts
-    documents = format_count(told["given"], "document")
-    if told["repeats"] > 1:
-        documents += f", {told['repeats']} times each"
+    manifest, counts = extraction.manifest, extraction.counts
+    documents = format_count(manifest["given"], "document")
+    if manifest["repeats"] > 1:
+        documents += f", {manifest['repeats']} times each"
     lines = [
-        f"{visible(told['system'])}: {documents}, {counts['predicted']:,} predicted, "
+        f"{visible(manifest['system'])}: {documents}, {counts['predicted']:,} predicted, "
         f"{counts['failed']:,} failed"
     ]
     if counts["reused"]:
         lines.append(
             f"answered before: {counts['reused']:,} of {counts['attempted']:,}; nothing was asked twice"
         )
-    lines += list_failures(told)
-    if told["stop"] is not None:
+    lines += list_failures(manifest)
+    if manifest["stop"] is not None:
         left = counts["given"] - counts["attempted"]
-        stop = told["stop"]
+        stop = manifest["stop"]
         lines.append(
             f"stopped: {visible(stop['message'])} ({stop['kind']}); {format_count(left, 'document')} left. "
             "Run the same command again to continue"
         )
-    if told["notes"]:
-        lines.append("noted: " + ", ".join(f"{count:,} {name}" for name, count in told["notes"].items()))
-    lines += [_times(told["timings"]), _say_cost(told["cost"], counts)]
+    if manifest["notes"]:
+        lines.append("noted: " + ", ".join(f"{count:,} {name}" for name, count in manifest["notes"].items()))
+    lines += [_times(manifest["timings"]), _say_cost(manifest["cost"], counts)]
     return "".join(
-        f"{line}\n" for line in [*lines, f"written to {made.folder}: {made.predictions.name}"] if line
+        f"{line}\n"
+        for line in [*lines, f"written to {extraction.folder}: {extraction.predictions.name}"]
+        if line
     )
 
 
@@ -280,13 +285,14 @@ def list_failures(manifest: Mapping[str, Any], name: str = "") -> list[str]:
     return [
         f"{visible(name)} failed: {listed}" if name else f"failed: {listed}",
         *(
-            f"  {kind}, such as {visible(one['id'])}: {visible(' '.join(one['message'].split()))[:300]}"
-            for kind, one in firsts
+            f"  {kind}, such as {visible(failure['id'])}: "
+            f"{visible(' '.join(failure['message'].split()))[:300]}"
+            for kind, failure in firsts
         ),
     ]
 
 
-def render_estimate(name: str, found: CostEstimate) -> str:
+def render_estimate(name: str, estimate: CostEstimate) -> str:
     """Return the lines on what an extraction would ask and cost.
 
     >>> from fieldassay.extraction.endpoints.exchange import CostEstimate
@@ -294,38 +300,40 @@ def render_estimate(name: str, found: CostEstimate) -> str:
     base: 3 documents, 1 cannot be loaded; 2 calls, 4,000 prompt tokens, at most 8,000 completion tokens
       $0.010 to $0.050, plus what retries cost
     """
-    documents = format_count(found.documents, "document")
-    bad = f", {found.failed:,} cannot be loaded" if found.failed else ""
-    if not found.calls:
+    documents = format_count(estimate.documents, "document")
+    bad = f", {estimate.failed:,} cannot be loaded" if estimate.failed else ""
+    if not estimate.calls:
         return f"{visible(name)}: {documents}{bad}; nothing is sent, and nothing costs anything\n"
-    if not found.prompt_tokens:
-        return f"{visible(name)}: {documents}{bad}; {format_count(found.calls, 'call')} of a program\n"
-    tokens = f"{found.prompt_tokens:,} prompt tokens, at most {found.completion_tokens:,} completion tokens"
-    first = f"{visible(name)}: {documents}{bad}; {format_count(found.calls, 'call')}, {tokens}\n"
-    if found.least_usd is None or found.most_usd is None:
+    if not estimate.prompt_tokens:
+        return f"{visible(name)}: {documents}{bad}; {format_count(estimate.calls, 'call')} of a program\n"
+    tokens = (
+        f"{estimate.prompt_tokens:,} prompt tokens, at most {estimate.completion_tokens:,} completion tokens"
+    )
+    first = f"{visible(name)}: {documents}{bad}; {format_count(estimate.calls, 'call')}, {tokens}\n"
+    if estimate.least_usd is None or estimate.most_usd is None:
         return f"{first}  the cost is unknown: the model has no price; write `prices:` into the spec\n"
-    cost = format_bounds((found.least_usd, found.most_usd), "usd")
+    cost = format_bounds((estimate.least_usd, estimate.most_usd), "usd")
     return f"{first}  {cost}, plus what retries cost\n"
 
 
-def _times(told: Mapping[str, Any]) -> str:
-    if told["p50_ms"] is None:
+def _times(timings: Mapping[str, Any]) -> str:
+    if timings["p50_ms"] is None:
         return ""
-    median, slow = (format_seconds(told[name]) for name in ("p50_ms", "p95_ms"))
+    median, slow = (format_seconds(timings[name]) for name in ("p50_ms", "p95_ms"))
     return f"time per document: median {median}, 95th percentile {slow}"
 
 
-def _say_cost(told: Mapping[str, Any], counts: Mapping[str, int]) -> str:
-    if told["answers_usd"] == 0 and not told["possibly_billed"]:
+def _say_cost(cost: Mapping[str, Any], counts: Mapping[str, int]) -> str:
+    if cost["answers_usd"] == 0 and not cost["possibly_billed"]:
         return ""
-    if told["answers_usd"] is None:
-        unpriced = format_count(told["unpriced_documents"], "document")
+    if cost["answers_usd"] is None:
+        unpriced = format_count(cost["unpriced_documents"], "document")
         text = f"cost: unknown for {unpriced} (no price, or no tokens reported)"
     else:
-        spent = told["spent_now_usd"]
+        spent = cost["spent_now_usd"]
         now = f", {format_in_unit(spent, 'usd')} of it now" if spent is not None and counts["reused"] else ""
-        text = f"cost: {format_in_unit(told['answers_usd'], 'usd')}{now}"
-    billed = told["possibly_billed"]
+        text = f"cost: {format_in_unit(cost['answers_usd'], 'usd')}{now}"
+    billed = cost["possibly_billed"]
     return text + (
         f"; {format_count(billed, 'attempt')} without an answer may have been billed too" if billed else ""
     )
@@ -334,33 +342,45 @@ def _say_cost(told: Mapping[str, Any], counts: Mapping[str, int]) -> str:
 # A sweep as text for a terminal: failures, and effects of factors.
 
 
-def render_sweep(made: Sweep) -> str:
+def render_sweep(sweep: Sweep) -> str:
     """Return the lines on a sweep, below the table of its run."""
     lines: list[str] = []
-    failures = [line for name, one in made.extractions.items() for line in list_failures(one.manifest, name)]
+    failures = [
+        line
+        for name, extraction in sweep.extractions.items()
+        for line in list_failures(extraction.manifest, name)
+    ]
     lines += ["", *failures] if failures else []
-    if made.effects:
+    if sweep.effects:
         lines += ["", "Effects, averaged over the other factors"]
-        lines += [f"  {line}" for line in map(_effect, made.effects)]
-    stopped = [name for name, one in made.extractions.items() if not one.is_complete]
+        lines += [f"  {line}" for line in map(_effect, sweep.effects)]
+    stopped = [name for name, extraction in sweep.extractions.items() if not extraction.is_complete]
     if stopped:
         lines += [
             "",
             f"incomplete, so not compared: {', '.join(stopped)}; run the same command again to continue",
         ]
-    lines += ["", f"written to {made.folder}: {', '.join(made.extractions)}" + (", run" if made.run else "")]
+    lines += [
+        "",
+        f"written to {sweep.folder}: {', '.join(sweep.extractions)}" + (", run" if sweep.run else ""),
+    ]
     return "".join(f"{line}\n" for line in lines)
 
 
-def _effect(one: Effect) -> str:
-    told = one.comparison
-    name = f"{visible(one.factor)}: {visible(one.level)} against {visible(one.against)}"
-    if told.difference is None:
+def _effect(effect: Effect) -> str:
+    comparison = effect.comparison
+    name = f"{visible(effect.factor)}: {visible(effect.level)} against {visible(effect.against)}"
+    if comparison.difference is None:
         return f"{name}: undefined"
-    interval = "" if told.interval is None else f" ({format_changes(told.interval, told.unit)})"
-    parts = [f"{format_difference(told.difference, told.unit)} of {told.metric.replace('_', ' ')}{interval}"]
-    if one.cost_usd is not None:
-        parts.append(f"{format_difference(one.cost_usd, 'usd')} a document")
-    if one.latency_ms is not None:
-        parts.append(f"{format_difference(one.latency_ms, 'ms')} a document")
-    return f"{name}: {', '.join(parts)} ({told.verdict.replace('_', ' ')})"
+    interval = (
+        "" if comparison.interval is None else f" ({format_changes(comparison.interval, comparison.unit)})"
+    )
+    parts = [
+        f"{format_difference(comparison.difference, comparison.unit)} "
+        f"of {comparison.metric.replace('_', ' ')}{interval}"
+    ]
+    if effect.cost_usd is not None:
+        parts.append(f"{format_difference(effect.cost_usd, 'usd')} a document")
+    if effect.latency_ms is not None:
+        parts.append(f"{format_difference(effect.latency_ms, 'ms')} a document")
+    return f"{name}: {', '.join(parts)} ({comparison.verdict.replace('_', ' ')})"

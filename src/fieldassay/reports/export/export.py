@@ -73,10 +73,10 @@ def guide_result(result: Result, system: str | None = None) -> dict[str, Any]:
     >>> from fieldassay.scoring.score import score
     >>> gold = [{"image_file": "a.png", "SUPPLIER_NAME": "Liberty Oil", "TOTAL_AMOUNT": "$94.87"}]
     >>> pred = [{"image_file": "a.png", "SUPPLIER_NAME": "Liberty Oil Ltd", "TOTAL_AMOUNT": "$94.87"}]
-    >>> found = guide_result(score(gold, pred, {"protocol": "business-documents"}))
-    >>> round(found["overall_accuracy"], 6), found["images_evaluated"], found["best_performing_image"]
+    >>> guide = guide_result(score(gold, pred, {"protocol": "business-documents"}))
+    >>> round(guide["overall_accuracy"], 6), guide["images_evaluated"], guide["best_performing_image"]
     (0.95, 1, 'a.png')
-    >>> found["detailed_results"][0]["fields"]["SUPPLIER_NAME"]
+    >>> guide["detailed_results"][0]["fields"]["SUPPLIER_NAME"]
     {'extracted': 'Liberty Oil Ltd', 'ground_truth': 'Liberty Oil', 'correct': True, 'accuracy_score': 0.9}
     """
     name = _choose_system(result, system)
@@ -103,7 +103,7 @@ def guide_result(result: Result, system: str | None = None) -> dict[str, Any]:
             field: {"accuracy": right / n, "correct": right, "total": n} for field, (right, n) in sums.items()
         }
     perfect = find_named(result, name, ("perfect_documents",))
-    found = {
+    guide = {
         "overall_accuracy": None if overall is None else _share(overall),
         "overall_correct": round(float(values["score"].sum()), 9) if pooled is None else _numerator(pooled),
         "overall_total": len(values) if pooled is None else pooled.n,
@@ -119,26 +119,26 @@ def guide_result(result: Result, system: str | None = None) -> dict[str, Any]:
         "summary_stats": _summary(table),
         "scores": _scores(result, name),
     }
-    return dict(_rounded(found))
+    return dict(_rounded(guide))
 
 
 def _rounded(data: Any) -> Any:
     """Return the data with its numbers to nine decimals, to which sums of scores are exact."""
     if isinstance(data, dict):
-        return {key: _rounded(one) for key, one in data.items()}
+        return {key: _rounded(value) for key, value in data.items()}
     if isinstance(data, list | tuple):
-        return [_rounded(one) for one in data]
+        return [_rounded(value) for value in data]
     return round(data, 9) if isinstance(data, float) else data
 
 
 def _scores(result: Result, system: str) -> dict[str, float | None]:
     """Return the system's value of each metric of the run over all documents and fields, as it is written."""
-    found = {text: result.select(parse_metric(text)) for text in result.run.get("metrics", ())}
+    by_metric = {text: result.select(parse_metric(text)) for text in result.run.get("metrics", ())}
     return {
-        text: one.value
-        for text, estimates in found.items()
-        for one in estimates
-        if (one.system, one.field, one.slice) == (system, None, {})
+        text: estimate.value
+        for text, estimates in by_metric.items()
+        for estimate in estimates
+        if (estimate.system, estimate.field, estimate.slice) == (system, None, {})
     }
 
 
@@ -205,8 +205,8 @@ def _images(documents: pl.DataFrame, judged: pl.LazyFrame) -> list[dict[str, Any
         }
     scores = dict(zip(documents["doc"], documents["score"], strict=True))
     return [
-        {"image_name": name, "overall_accuracy": scores.get(name), "fields": found}
-        for name, found in fields.items()
+        {"image_name": name, "overall_accuracy": scores.get(name), "fields": by_field}
+        for name, by_field in fields.items()
     ]
 
 
@@ -228,14 +228,14 @@ def _extremes(documents: pl.DataFrame) -> dict[str, Any]:
 
 
 def _summary(table: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    known = [(name, figures) for name, figures in table.items() if figures["accuracy"] is not None]
-    ordered = sorted(known, key=lambda pair: -pair[1]["accuracy"])
-    worst = sorted(known, key=lambda pair: pair[1]["accuracy"])
+    defined = [(name, figures) for name, figures in table.items() if figures["accuracy"] is not None]
+    ordered = sorted(defined, key=lambda pair: -pair[1]["accuracy"])
+    worst = sorted(defined, key=lambda pair: pair[1]["accuracy"])
     return {
         "best_fields": ordered[:MOST_FIELDS],
         "worst_fields": worst[:MOST_FIELDS],
-        "avg_field_accuracy": sum(figures["accuracy"] for _, figures in known) / len(known)
-        if known
+        "avg_field_accuracy": sum(figures["accuracy"] for _, figures in defined) / len(defined)
+        if defined
         else None,
     }
 
@@ -333,9 +333,11 @@ def find_table(name: str) -> RunTable:
 
 
 def _make(table: RunTable, run: Run, system: str | None) -> Content:
-    known = run.result.systems
-    if system is not None and system not in known:
-        raise problem(run.folder, f"no system {system[:100]!r}", nearest(system[:100], known), "unknown_name")
+    systems = run.result.systems
+    if system is not None and system not in systems:
+        raise problem(
+            run.folder, f"no system {system[:100]!r}", nearest(system[:100], systems), "unknown_name"
+        )
     if system is not None and table.is_of_all:
         raise problem(
             run.folder, f"{table.words}: covers all systems", "leave out --system", "invalid_option"
@@ -353,9 +355,9 @@ def print_table(folder: Path, name: str, system: str | None, screen: Screen) -> 
     page, title = ScreenPage(screen), f"{table.words[:1].upper()}{table.words[1:]}"
     page.title(f"{title}: {len(rows):,}" if rows else f"{title}: nothing")
     if rows:
-        are_numbers = [all(not isinstance(one, str) for one in cells) for cells in zip(*rows, strict=True)]
+        are_numbers = [all(not isinstance(cell, str) for cell in cells) for cells in zip(*rows, strict=True)]
         columns = map(PageColumn, content.columns, are_numbers, [at in _NAMES for at in content.columns])
-        page.table(list(columns), [[clip(_format(one), _CELL) for one in row] for row in rows])
+        page.table(list(columns), [[clip(_format(cell), _CELL) for cell in row] for row in rows])
     if content.note:
         page.line(content.note, "dim")
     return page.text()
@@ -446,10 +448,10 @@ def escape_latex(text: str) -> str:
 def _show(row: Iterable[Any]) -> list[Any]:
     """Return a row without control characters and direction marks in its texts, but their line breaks."""
     return [
-        "\n".join(map(format_hidden, one.split("\n")))
-        if isinstance(one, str) and not one.isprintable()
-        else one
-        for one in row
+        "\n".join(map(format_hidden, cell.split("\n")))
+        if isinstance(cell, str) and not cell.isprintable()
+        else cell
+        for cell in row
     ]
 
 
@@ -488,8 +490,8 @@ def _shape_values(part: pl.LazyFrame, system: str | None, *, with_silence: bool)
     )  # fmt: skip
 
 
-def _as_text(given: str) -> str:
-    value = read_given(given)
+def _as_text(text: str) -> str:
+    value = read_given(text)
     return "" if value is None else value if isinstance(value, str) else json_line(value)
 
 
@@ -510,13 +512,13 @@ def list_estimates(run: Run, system: str | None) -> ExportRows:
 
     lines = [
         {
-            "system": one.system, "metric": one.metric, "field": one.field,
-            "slice": format_slice(one.slice),
-            "value": one.value, **dict(zip(("low", "high"), one.interval or (None, None), strict=True)),
-            "n": one.n, "documents": one.documents, "failed": one.failed, "unit": one.unit,
-            "marks": ", ".join(one.marks),
+            "system": estimate.system, "metric": estimate.metric, "field": estimate.field,
+            "slice": format_slice(estimate.slice), "value": estimate.value,
+            **dict(zip(("low", "high"), estimate.interval or (None, None), strict=True)),
+            "n": estimate.n, "documents": estimate.documents, "failed": estimate.failed,
+            "unit": estimate.unit, "marks": ", ".join(estimate.marks),
         }
-        for one in run.result.estimates if system in (None, one.system)
+        for estimate in run.result.estimates if system in (None, estimate.system)
     ]  # fmt: skip
     return ExportRows(pl.LazyFrame(lines, infer_schema_length=None))
 
@@ -583,10 +585,10 @@ def list_suspicious_gold(run: Run, _: str | None) -> ExportRows:
     """
     import polars as pl
 
-    found = suspicious_gold_of_run(run)
-    lines = [tuple(asdict(one).values()) for one in found.values]
+    suspicious = suspicious_gold_of_run(run)
+    lines = [tuple(asdict(suspicion).values()) for suspicion in suspicious.values]
     frame = pl.LazyFrame(lines, schema=Suspicion.__struct_fields__, orient="row", infer_schema_length=None)
-    return ExportRows(frame, note=found.extent)
+    return ExportRows(frame, note=suspicious.extent)
 
 
 def list_shares_by_level(run: Run, system: str | None) -> ExportRows:
@@ -595,9 +597,9 @@ def list_shares_by_level(run: Run, system: str | None) -> ExportRows:
 
     result, rows = _with_evidence(run)
     chosen = rows if system is None else rows.filter(pl.col("system") == system)
-    found = [(name, *row) for name, shares in share_levels(chosen, result).items() for row in shares]
+    lines = [(name, *row) for name, shares in share_levels(chosen, result).items() for row in shares]
     columns = ("system", "field", *LEVELS)
-    return ExportRows(pl.LazyFrame(found, schema=columns, orient="row", infer_schema_length=None))
+    return ExportRows(pl.LazyFrame(lines, schema=columns, orient="row", infer_schema_length=None))
 
 
 def list_curve(run: Run, system: str | None) -> ExportRows:

@@ -196,8 +196,10 @@ def _statistics(result: Result, system: str) -> list[Part]:
     What the spec says of its own metrics stands beside them, and so do its own counts.
     """
     calls = [call for call in map(parse_metric, result.run.get("metrics", ())) if is_whole(call)]
-    every = {call: one for call in calls for one in result.select(call) if one.system == system}
-    whole = {call: one for call, one in every.items() if one.unit in ("ratio", "percent")}
+    every = {
+        call: estimate for call in calls for estimate in result.select(call) if estimate.system == system
+    }
+    whole = {call: estimate for call, estimate in every.items() if estimate.unit in ("ratio", "percent")}
     named = [call for call in whole if not call.name.startswith("pooled_")]
     pooled = {call: whole.get(replace(call, name=f"pooled_{call.name}")) for call in named}
     has_pooled = any(pooled.values())
@@ -222,9 +224,9 @@ def _statistics(result: Result, system: str) -> list[Part]:
         "n",
     ]
     counts = [
-        [name_call(call, result.run).replace("_", " "), meanings[call.name], format_both(one)]
-        for call, one in every.items()
-        if one.unit == "count" and call.name in meanings
+        [name_call(call, result.run).replace("_", " "), meanings[call.name], format_both(estimate)]
+        for call, estimate in every.items()
+        if estimate.unit == "count" and call.name in meanings
     ]
     tables = [_table(heads, rows), *([_table(["count", "meaning", ""], counts)] if counts else [])]
     return [Part("Summary statistics", tables=tables, level=3)]
@@ -233,7 +235,15 @@ def _statistics(result: Result, system: str) -> list[Part]:
 def _meanings(result: Result) -> dict[str, str]:
     """Return what the spec says of each metric that it defines."""
     spec = recorded_spec(result.run)
-    return {} if spec is None else {one.name: one.description for one in spec.definitions if one.description}
+    return (
+        {}
+        if spec is None
+        else {
+            definition.name: definition.description
+            for definition in spec.definitions
+            if definition.description
+        }
+    )
 
 
 def _breakdown(errors: Sequence[ErrorLine]) -> Part:
@@ -418,7 +428,7 @@ def render_executive(
     head.append(f"**Spec**: {format_markdown(name or 'unnamed')}, {counted}")
     standings = list_standings(result, decisions)
     advice = recommend(result, decisions, standings)
-    fields = tabulate_by_system(result, [one.system for one in standings], ())
+    fields = tabulate_by_system(result, [standing.system for standing in standings], ())
     main = find_main(result)
     keys = [] if main is None else list(map(str, result.run.get("slices", ())))
     return render_markdown(
@@ -467,12 +477,12 @@ def _facts(result: Result, main: Estimate | None, system: str) -> list[str]:
         lines.append(_fact("Cost of 1,000 documents", f"{format_cost(cost.value)} (n = {cost.documents:,})"))
     systems = result.counts.get("systems")
     counts: Any = systems.get(system, {}) if isinstance(systems, Mapping) else {}
-    told = [
+    failures = [
         text.format(format_count(counts[name], "document"))
         for name, text in _FAILURES.items()
         if counts.get(name)
     ]
-    lines += [_fact("Failures", "; ".join(told))] if told else []
+    lines += [_fact("Failures", "; ".join(failures))] if failures else []
     return lines
 
 
@@ -484,9 +494,11 @@ def _slice_parts(result: Result, main: Estimate, key: str) -> Iterator[Part]:
     """Yield the main metric by the values of a slice key, if there are any."""
     rows = []
     for value in _values(result, key):
-        found = by_system(result, main, {key: value})
-        documents = max((estimate.documents for estimate in found.values()), default=0)
-        rows.append([value, f"{documents:,}", *(format_value(found.get(one)) for one in result.systems)])
+        estimates = by_system(result, main, {key: value})
+        documents = max((estimate.documents for estimate in estimates.values()), default=0)
+        rows.append(
+            [value, f"{documents:,}", *(format_value(estimates.get(system)) for system in result.systems)]
+        )
     if rows:
         title = "Document type performance" if key == "type" else f"Performance by {clip(key, 100)}"
         yield Part(title, tables=[ReportTable("", [key, "documents", *result.systems], rows)])
@@ -495,7 +507,7 @@ def _slice_parts(result: Result, main: Estimate, key: str) -> Iterator[Part]:
 def _findings(result: Result, main: Estimate | None, compared: str) -> list[str]:
     if main is None:
         return ["The run has no metric that compares systems."]
-    lines: list[str] = [_fact("Accuracy", told) for told in [compared] if told]
+    lines: list[str] = [_fact("Accuracy", sentence) for sentence in [compared] if sentence]
     for key in result.run.get("slices", ()):
         for value in _values(result, str(key)):
             slice_ = {str(key): value}
@@ -505,15 +517,18 @@ def _findings(result: Result, main: Estimate | None, compared: str) -> list[str]
 
 
 def _advice(
-    standings: Sequence[Standing], found: Recommendation, losses: Mapping[str, Sequence[Loss]], lost: str
+    standings: Sequence[Standing],
+    recommendation: Recommendation,
+    losses: Mapping[str, Sequence[Loss]],
+    lost: str,
 ) -> Iterator[Part]:
     """Yield the recommendation, and the costliest losses: most of the system to use, else of the best."""
     if not standings or standings[0].main is None:
         return
-    best = next(iter(found.systems), standings[0].system)
-    said = ". ".join(format_markdown(text, 600) for text in (found.answer, *found.reasons))
+    best = next(iter(recommendation.systems), standings[0].system)
+    said = ". ".join(format_markdown(text, 600) for text in (recommendation.answer, *recommendation.reasons))
     lines: list[str] = [Marked(f"**{said}.**")]
-    for system in sorted((one.system for one in standings), key=lambda name: name != best):
+    for system in sorted((standing.system for standing in standings), key=lambda name: name != best):
         repairs = list(losses.get(system, ()))[: MOST_REPAIRS if system == best else 1]
         lines += [_fact(f"Repair first in {system}", describe_loss(loss, lost)) for loss in repairs]
     yield Part("Recommendations", lines)

@@ -85,7 +85,7 @@ class Order(Struct, frozen=True):
 
 
 def order_systems(
-    result: Result, found: Mapping[str, Estimate], slice_: Mapping[str, str] | None = None
+    result: Result, estimates: Mapping[str, Estimate], slice_: Mapping[str, str] | None = None
 ) -> Order | None:
     """Return the order of systems by one metric's estimates, over all documents or one slice.
 
@@ -93,11 +93,15 @@ def order_systems(
     from the result's comparisons and rankings; nothing is tested here.
     """
     silent = list_silent(result)
-    known = [one for one in found.values() if one.value is not None and one.system not in silent]
-    if len(known) < 2:
+    defined = [
+        estimate
+        for estimate in estimates.values()
+        if estimate.value is not None and estimate.system not in silent
+    ]
+    if len(defined) < 2:
         return None
-    sign = -1.0 if known[0].better == "lower" else 1.0
-    ordered = sorted(known, key=lambda estimate: -sign * float(estimate.value or 0.0))
+    sign = -1.0 if defined[0].better == "lower" else 1.0
+    ordered = sorted(defined, key=lambda estimate: -sign * float(estimate.value or 0.0))
     first, others = ordered[0], ordered[1:]
     leads = tuple(_find_lead(result, first, other, dict(slice_ or {})) for other in others)
     return Order(
@@ -112,23 +116,30 @@ def order_systems(
 def _find_lead(result: Result, first: Estimate, other: Estimate, slice_: dict[str, str]) -> Lead:
     value = float(other.value or 0.0)
     for ranking in result.rankings if not slice_ else ():
-        pair = next((one for one in ranking.pairs if set(one.systems) == {first.system, other.system}), None)
+        pair = next(
+            (
+                candidate
+                for candidate in ranking.pairs
+                if set(candidate.systems) == {first.system, other.system}
+            ),
+            None,
+        )
         if is_compared_by(ranking, first) and pair is not None:
             certainty: Certainty = "beyond_chance" if pair.is_shown else "may_be_chance"
             return Lead(other.system, value, certainty, pair.p_adjusted, pair.is_guarded)
-    for one in result.comparisons:
+    for comparison in result.comparisons:
         if (
-            one.field is None
-            and dict(one.slice) == slice_
-            and set(one.systems) == {first.system, other.system}
-            and is_compared_by(one, first)
+            comparison.field is None
+            and dict(comparison.slice) == slice_
+            and set(comparison.systems) == {first.system, other.system}
+            and is_compared_by(comparison, first)
         ):
             return Lead(
                 other.system,
                 value,
-                "beyond_chance" if one.is_shown else "may_be_chance",
-                one.p_adjusted,
-                one.is_guarded,
+                "beyond_chance" if comparison.is_shown else "may_be_chance",
+                comparison.p_adjusted,
+                comparison.is_guarded,
             )
     return Lead(other.system, value, "unknown")
 
@@ -138,7 +149,7 @@ def list_silent(result: Result) -> tuple[str, ...]:
     counted = result.counts.get("systems")
     counts = counted if isinstance(counted, Mapping) else {}
     documents = result.counts.get("documents")
-    runs = {one.system: one.runs for one in result.repeats}
+    runs = {repeats.system: repeats.runs for repeats in result.repeats}
     return tuple(
         system
         for system in result.systems
@@ -151,33 +162,40 @@ def list_silent(result: Result) -> tuple[str, ...]:
 def drop_silent(result: Result, comparisons: Sequence[Comparison]) -> list[Comparison]:
     """Return the comparisons of a result between systems that answered."""
     silent = {*list_silent(result)}
-    return [one for one in comparisons if not silent & {*one.systems}]
+    return [comparison for comparison in comparisons if not silent & {*comparison.systems}]
 
 
-def list_places(result: Result, systems: Sequence[str], found: Mapping[str, Estimate]) -> dict[str, str]:
+def list_places(result: Result, systems: Sequence[str], estimates: Mapping[str, Estimate]) -> dict[str, str]:
     """Return the places that systems may have by one metric's estimates: apart where a difference is shown.
 
     Where nothing was tested they are those of the values; systems without a value come last.
     """
-    known = [one for one in found.values() if one.value is not None]
-    ranking = next((one for one in result.rankings if known and is_compared_by(one, known[0])), None)
+    defined = [estimate for estimate in estimates.values() if estimate.value is not None]
+    ranking = next(
+        (candidate for candidate in result.rankings if defined and is_compared_by(candidate, defined[0])),
+        None,
+    )
     if ranking is not None:
         return {place.system: describe_places(place) for place in ranking.places}
-    first = {one: 1 if one in {each.system for each in known} else 1 + len(known) for one in systems}
-    last = {one: len(known) if first[one] == 1 else len(systems) for one in systems}
-    for better, worse in permutations(known, 2):
+    first = {
+        system: 1 if system in {each.system for each in defined} else 1 + len(defined) for system in systems
+    }
+    last = {system: len(defined) if first[system] == 1 else len(systems) for system in systems}
+    for better, worse in permutations(defined, 2):
         certainty = _find_lead(result, better, worse, {}).certainty
         if certainty != "may_be_chance" and _is_ahead(better, worse):
             first[worse.system] += 1
             last[better.system] -= 1
-    return {one: describe_places(RankPlace(one, None, first[one], last[one])) for one in systems}
+    return {
+        system: describe_places(RankPlace(system, None, first[system], last[system])) for system in systems
+    }
 
 
-def _is_ahead(one: Estimate, other: Estimate) -> bool:
+def _is_ahead(estimate: Estimate, other: Estimate) -> bool:
     """Return whether a value is better, and is shown as another."""
-    sign = -1.0 if one.better == "lower" else 1.0
-    is_better = sign * float(one.value or 0.0) > sign * float(other.value or 0.0)
-    return is_better and format_value(one) != format_value(other)
+    sign = -1.0 if estimate.better == "lower" else 1.0
+    is_better = sign * float(estimate.value or 0.0) > sign * float(other.value or 0.0)
+    return is_better and format_value(estimate) != format_value(other)
 
 
 def is_compared_by(compared: Comparison | Ranking, metric: Estimate) -> bool:
@@ -263,21 +281,28 @@ def compare_in_words(result: Result, order: Order | None) -> str:
         return ""
     main, of_fields = find_main(result), drop_silent(result, result.field_comparisons)
     overall = {
-        one.systems: one
-        for one in result.comparisons
-        if main is not None and is_compared_by(one, main) and one.field is None and not one.slice
+        comparison.systems: comparison
+        for comparison in result.comparisons
+        if main is not None
+        and is_compared_by(comparison, main)
+        and comparison.field is None
+        and not comparison.slice
     }
     pair = next(iter(overall.values()), None)
     if pair is None or pair.difference is None or len(result.systems) > 2:
         against = [
-            one for one in of_fields if one.systems in overall and one.verdict != overall[one.systems].verdict
+            comparison
+            for comparison in of_fields
+            if comparison.systems in overall and comparison.verdict != overall[comparison.systems].verdict
         ]
-        told = describe_field_changes(against, 1)
-        if not told:
+        sentences = describe_field_changes(against, 1)
+        if not sentences:
             return describe_order(order)
-        if len(told) > _MOST:
-            counts = Counter((one.verdict, one.field or "") for one in against if one.is_shown)
-            told = [
+        if len(sentences) > _MOST:
+            counts = Counter(
+                (comparison.verdict, comparison.field or "") for comparison in against if comparison.is_shown
+            )
+            sentences = [
                 " and ".join(
                     f"{format_count(count, 'system')} {'is' if count == 1 else 'are'} {verdict} in "
                     f"{clip(field)}"
@@ -286,20 +311,20 @@ def compare_in_words(result: Result, order: Order | None) -> str:
             ]
         return (
             f"{describe_order(order)}. Compared with {clip(against[0].systems[0], LONGEST_NAME)}, "
-            f"{'; '.join(told)}"
+            f"{'; '.join(sentences)}"
         )
     first, second = (clip(name, LONGEST_NAME) for name in pair.systems)
     change = " → ".join(format_in_unit(value or 0.0, pair.unit) for value in pair.values)
     change += "" if pair.p_adjusted is None else f", {format_p(pair.p_adjusted)}"
-    told = describe_field_changes(of_fields)
+    sentences = describe_field_changes(of_fields)
     if not pair.is_shown:
         none = ", nor in any field" if of_fields else ""
-        fields = f", but {told[0]}" if told else none
+        fields = f", but {sentences[0]}" if sentences else none
         power = describe_power(pair)
         power = f". {power[0].upper()}{power[1:]}" if power else ""
         return f"No clear difference between {first} and {second} overall ({change}){fields}{power}"
-    is_mixed = any(one.is_shown and one.verdict != pair.verdict for one in of_fields)
-    fields = f"{', but' if is_mixed else ';'} {told[0]}" if told else ""
+    is_mixed = any(comparison.is_shown and comparison.verdict != pair.verdict for comparison in of_fields)
+    fields = f"{', but' if is_mixed else ';'} {sentences[0]}" if sentences else ""
     return f"{second} is {pair.verdict} than {first} overall ({change}){_scope([pair])}{fields}"
 
 
@@ -312,21 +337,29 @@ def describe_field_changes(changes: Sequence[Comparison], most: int = _MOST) -> 
     ['b is worse in total (−20.0 points, p = .003)']
     """
     shown: dict[str, dict[str, list[Comparison]]] = {}
-    for one in sorted(changes, key=lambda one: -abs(one.difference or 0.0)):
-        if one.is_shown:
-            shown.setdefault(one.systems[1], {"worse": [], "better": []})[one.verdict].append(one)
-    told = []
+    for comparison in sorted(changes, key=lambda comparison: -abs(comparison.difference or 0.0)):
+        if comparison.is_shown:
+            shown.setdefault(comparison.systems[1], {"worse": [], "better": []})[comparison.verdict].append(
+                comparison
+            )
+    sentences = []
     for system, own in shown.items():
         said = " and ".join(
-            f"{verdict} in {name_changes(found, most)}" for verdict, found in own.items() if found
+            f"{verdict} in {name_changes(comparisons, most)}"
+            for verdict, comparisons in own.items()
+            if comparisons
         )
-        told.append(f"{clip(system, LONGEST_NAME)} is {said}{_scope([*own['worse'], *own['better']])}")
-    return told
+        sentences.append(f"{clip(system, LONGEST_NAME)} is {said}{_scope([*own['worse'], *own['better']])}")
+    return sentences
 
 
 def _scope(changes: Sequence[Comparison]) -> str:
     """Return the reservation where a shown difference may not be one on documents of an unseen kind."""
-    return "" if all(one.is_guarded for one in changes if one.is_shown) else " on documents like these"
+    return (
+        ""
+        if all(comparison.is_guarded for comparison in changes if comparison.is_shown)
+        else " on documents like these"
+    )
 
 
 # Findings of a report in words, computed from numbers by fixed rules: no claim without its interval. 1. A
@@ -342,10 +375,10 @@ ALL_VALUES = "accuracy over all values"
 """The name of what losses are points of, where the systems are ranked by another number."""
 
 
-def is_of_all_values(one: Estimate) -> bool:
+def is_of_all_values(estimate: Estimate) -> bool:
     """Return whether an estimate is the accuracy of which losses are points: of a whole system, by values."""
-    kind = (one.metric, one.field, one.regime, one.granularity)
-    return kind == ("accuracy", None, "filled", "leaf") and not (one.slice or one.parameters)
+    kind = (estimate.metric, estimate.field, estimate.regime, estimate.granularity)
+    return kind == ("accuracy", None, "filled", "leaf") and not (estimate.slice or estimate.parameters)
 
 
 def name_lost(result: Result) -> str:
@@ -395,12 +428,12 @@ def describe_cause(loss: Loss) -> str:
     '4 items are missing'
     """
     if loss.diagnosis in CAUSES and not loss.mend:
-        noun, one, several = CAUSES[loss.diagnosis]
+        noun, singular, plural = CAUSES[loss.diagnosis]
         if noun == "answer":
-            of = f"{loss.count:,} of {format_count(loss.of, noun)} {one if loss.count == 1 else several}"
+            of = f"{loss.count:,} of {format_count(loss.of, noun)} {singular if loss.count == 1 else plural}"
             kinds = ", ".join(f"{count:,} {PROBLEMS[kind][count > 1]}" for kind, count in loss.kinds)
             return f"{of} ({kinds})" if len(loss.kinds) > 1 else of
-        return f"{format_count(loss.count, noun)} {one if loss.count == 1 else several}"
+        return f"{format_count(loss.count, noun)} {singular if loss.count == 1 else plural}"
     what = (
         "close enough to be accepted" if loss.diagnosis == "accepted" else describe(DIAGNOSES, loss.diagnosis)
     )
@@ -453,11 +486,16 @@ def describe_counts(standings: Sequence[Standing]) -> str:
 
     Those of systems with failures stand on other documents, and cannot be compared as they are.
     """
-    documents = max((one.main.documents for one in standings if one.main is not None), default=0)
-    columns = {"time": [one.median for one in standings], "cost": [one.cost for one in standings]}
+    documents = max(
+        (standing.main.documents for standing in standings if standing.main is not None), default=0
+    )
+    columns = {
+        "time": [standing.median for standing in standings],
+        "cost": [standing.cost for standing in standings],
+    }
     parts = []
-    for name, found in columns.items():
-        counts = [one.documents for one in found if one is not None]
+    for name, estimates in columns.items():
+        counts = [estimate.documents for estimate in estimates if estimate is not None]
         if any(count != documents for count in counts):
             listed = ", ".join(f"{count:,}" for count in counts)
             few = len(counts) <= _MOST_COUNTS
@@ -473,28 +511,28 @@ def list_standings(result: Result, decisions: Sequence[Decision]) -> tuple[Stand
     main = find_main(result)
     values = {} if main is None else by_system(result, main)
     places = list_places(result, result.systems, values)
-    decided = {one.system: one for one in decisions}
+    decided = {decision.system: decision for decision in decisions}
     sign = 1.0 if main is not None and main.better == "lower" else -1.0
-    found = [
+    ranked = [
         _stand(result, values.get(system), system, places[system], decided.get(system, Decision(system, ())))
         for system in result.systems
     ]
 
-    def key(one: Standing) -> tuple[float, float, float]:
-        value = None if one.main is None else one.main.value
-        prices = [price.read(one) for price in _PRICES]
+    def key(standing: Standing) -> tuple[float, float, float]:
+        value = None if standing.main is None else standing.main.value
+        prices = [price.read(standing) for price in _PRICES]
         cost, time = (float("inf") if price is None else price for price in prices)
         return float("inf") if value is None else sign * value, cost, time
 
-    return tuple(sorted(found, key=key))
+    return tuple(sorted(ranked, key=key))
 
 
 def _stand(result: Result, main: Estimate | None, system: str, place: str, decision: Decision) -> Standing:
-    verdicts = [one.verdict for one in decision.outcomes]
+    verdicts = [outcome.verdict for outcome in decision.outcomes]
     names = ("critical_accuracy", "perfect_documents", "latency_p50", "cost_usd")
-    found = [find_named(result, system, (name,)) for name in names]
+    estimates = [find_named(result, system, (name,)) for name in names]
     critical, perfect, median, cost = (
-        one if one is not None and one.value is not None else None for one in found
+        estimate if estimate is not None and estimate.value is not None else None for estimate in estimates
     )
     return Standing(
         system, place, decision.answer if verdicts else None,
@@ -505,7 +543,7 @@ def _stand(result: Result, main: Estimate | None, system: str, place: str, decis
 
 def recommend(result: Result, decisions: Sequence[Decision], standings: Sequence[Standing]) -> Recommendation:
     """Return the recommendation on a result, with how its systems differ, the same for every report."""
-    main = {one.system: one.main for one in standings if one.main is not None}
+    main = {standing.system: standing.main for standing in standings if standing.main is not None}
     comparison = compare_in_words(result, order_systems(result, main))
     advice = _recommend(result, decisions, standings, comparison)
     return advice if advice.answer == comparison else replace(advice, comparison=comparison)
@@ -529,8 +567,10 @@ def _recommend(
     3. None does: nothing is recommended, and the closest is named. Without gates, or with fewer than `FEWEST`
     documents, nothing is recommended.
     """
-    documents = max((one.main.documents for one in standings if one.main is not None), default=0)
-    usable = [one for one in standings if one.answer is GateAnswer.GO]
+    documents = max(
+        (standing.main.documents for standing in standings if standing.main is not None), default=0
+    )
+    usable = [standing for standing in standings if standing.answer is GateAnswer.GO]
     main = standings[0].main if standings else None
     if main is None:
         return Recommendation("No system has a score", (), "none")
@@ -543,20 +583,20 @@ def _recommend(
         if comparison:
             return Recommendation(comparison, ("No pass/fail rules (gates) set",), "none")
         name = clip(first.system, LONGEST_NAME)
-        told = f"{name} has {_describe_main(main)}; no pass/fail rules (gates) set"
-        return Recommendation(told, (), "none")
+        sentence = f"{name} has {_describe_main(main)}; no pass/fail rules (gates) set"
+        return Recommendation(sentence, (), "none")
     if usable:
         return _use(result, usable, standings)
     if len(standings) == 1:
         is_close = first.answer is GateAnswer.INCONCLUSIVE
         answer = "is too close to its gates to call" if is_close else "fails its gates"
-        told = f"{clip(first.system, LONGEST_NAME)} {answer}"
+        sentence = f"{clip(first.system, LONGEST_NAME)} {answer}"
     else:
-        told = "No system passes all gates"
-    closest = max(standings, key=lambda one: one.passed)
-    tone = "unsure" if any(one.answer is GateAnswer.INCONCLUSIVE for one in standings) else "bad"
+        sentence = "No system passes all gates"
+    closest = max(standings, key=lambda standing: standing.passed)
+    tone = "unsure" if any(standing.answer is GateAnswer.INCONCLUSIVE for standing in standings) else "bad"
     gap = _describe_gap(closest, decisions, is_alone=len(standings) == 1)
-    return Recommendation(told, (gap,), tone)
+    return Recommendation(sentence, (gap,), tone)
 
 
 def _use(result: Result, usable: Sequence[Standing], standings: Sequence[Standing]) -> Recommendation:
@@ -572,18 +612,22 @@ def _use(result: Result, usable: Sequence[Standing], standings: Sequence[Standin
 def _choose(result: Result, usable: Sequence[Standing]) -> Recommendation:
     """Return which of several systems that pass all gates to use."""
     first, name = usable[0], clip(usable[0].system, LONGEST_NAME)
-    leads = {one.system: _standing_lead(result, first, one) for one in usable[1:]}
-    rivals = [one for one in usable[1:] if not leads[one.system].is_shown]
-    doubtful = [one for one in usable[1:] if one not in rivals and not leads[one.system].is_guarded]
+    leads = {standing.system: _standing_lead(result, first, standing) for standing in usable[1:]}
+    rivals = [standing for standing in usable[1:] if not leads[standing.system].is_shown]
+    doubtful = [
+        standing
+        for standing in usable[1:]
+        if standing not in rivals and not leads[standing.system].is_guarded
+    ]
     named = [first, *(rivals or doubtful)]
-    others = [one for one in usable if one not in (*named, *doubtful)]
+    others = [standing for standing in usable if standing not in (*named, *doubtful)]
     too = f" ({_pass_too(others)})" if others else ""
     every = f"{'both' if len(named) == 2 else f'all {len(named)}'} pass all gates{too}"
     better = f"{name} is better than {_name(doubtful)} only on documents like these" if doubtful else ""
     reasons = [f"{_pass_too(doubtful)}; {better}"] if rivals and doubtful else []
     if rivals:
         metric = name_metric(first.main.metric, result.run) if first.main is not None else ""
-        untested = all(leads[one.system].certainty == "unknown" for one in rivals)
+        untested = all(leads[standing.system].certainty == "unknown" for standing in rivals)
         what = (
             "their difference was not tested" if untested else f"no clear difference in {metric} between them"
         )
@@ -591,7 +635,7 @@ def _choose(result: Result, usable: Sequence[Standing]) -> Recommendation:
     else:
         why = f"{every}, and {better}" if doubtful else f"it is the best of those that pass all gates{too}"
     reasons += _cheaper(first, rivals)
-    systems = tuple(one.system for one in named)
+    systems = tuple(standing.system for standing in named)
     return Recommendation(f"Use {_name(named, 'or')}: {why}", tuple(reasons), "good", systems)
 
 
@@ -601,7 +645,7 @@ def _pass_too(standings: Sequence[Standing]) -> str:
 
 def _name(standings: Sequence[Standing], last: str = "and") -> str:
     """Return the names of systems, or how many they are where their names would be longer than the answer."""
-    names = join_names([clip(one.system, LONGEST_NAME) for one in standings], last=last)
+    names = join_names([clip(standing.system, LONGEST_NAME) for standing in standings], last=last)
     if len(names) <= _NAMES or len(standings) < 3:
         return names
     return f"{clip(standings[0].system, LONGEST_NAME)} {last} {len(standings) - 1} others"
@@ -613,8 +657,8 @@ def _describe_main(main: Estimate) -> str:
     return f"{value} {main.metric.replace('_', ' ')}{f' ({sure})' if sure else ''}"
 
 
-def _standing_lead(result: Result, one: Standing, rival: Standing) -> Lead:
-    estimates = {part.system: part.main for part in (one, rival) if part.main is not None}
+def _standing_lead(result: Result, standing: Standing, rival: Standing) -> Lead:
+    estimates = {part.system: part.main for part in (standing, rival) if part.main is not None}
     order = order_systems(result, estimates)
     return order.leads[0] if order is not None else Lead(rival.system, 0.0, "unknown")
 
@@ -631,11 +675,13 @@ def _cheaper(first: Standing, rivals: Sequence[Standing]) -> tuple[str, ...]:
     """Return the cheapest and the fastest of the systems that are not shown to be worse."""
     savings: dict[str, list[str]] = {}
     for price in _PRICES:
-        known = {one.system: value for one in rivals if (value := price.read(one)) is not None}
+        amounts = {
+            standing.system: value for standing in rivals if (value := price.read(standing)) is not None
+        }
         own = price.read(first)
-        best = min(known, key=lambda system: known[system], default=None)
-        if best is not None and own is not None and known[best] < own:
-            saving = f"{price.less} ({price.form(known[best])} against {price.form(own)})"
+        best = min(amounts, key=lambda system: amounts[system], default=None)
+        if best is not None and own is not None and amounts[best] < own:
+            saving = f"{price.less} ({price.form(amounts[best])} against {price.form(own)})"
             savings.setdefault(best, []).append(saving)
     return tuple(
         f"{clip(system, LONGEST_NAME)} may be as good, and is {join_names(said)}"
@@ -644,14 +690,16 @@ def _cheaper(first: Standing, rivals: Sequence[Standing]) -> tuple[str, ...]:
 
 
 _PRICES = (
-    _Price(lambda one: None if one.cost is None else one.cost.value, format_cost, "cheaper"),
-    _Price(lambda one: None if one.median is None else one.median.value, format_seconds, "faster"),
+    _Price(lambda standing: None if standing.cost is None else standing.cost.value, format_cost, "cheaper"),
+    _Price(
+        lambda standing: None if standing.median is None else standing.median.value, format_seconds, "faster"
+    ),
 )
 
 
 def _describe_gap(closest: Standing, decisions: Sequence[Decision], *, is_alone: bool) -> str:
     """Return how many gates the closest system passes, and the first one that it fails."""
-    reasons = next(one for one in decisions if one.system == closest.system).reasons
+    reasons = next(decision for decision in decisions if decision.system == closest.system).reasons
     count = f"{closest.passed} of {format_count(closest.gates, 'gate')}"
     passed = (
         f"It passes {count}" if is_alone else f"Closest: {clip(closest.system, LONGEST_NAME)} passes {count}"

@@ -70,12 +70,12 @@ def name_rows(source: ReportSource) -> ChunkNames:
     words: dict[str, list[str]] = {}
     for name in (*_PLAIN, *_LISTS):
         column = pl.col(name).list.join("|") if name in _LISTS else pl.col(name)
-        found = (
+        values = (
             None
             if source.evidence is None
             else source.evidence.select(column.unique(maintain_order=True)).collect().to_series()
         )
-        words[name] = [] if found is None else found.drop_nulls().to_list()
+        words[name] = [] if values is None else values.drop_nulls().to_list()
     words["field"] = source.in_spec_order(words["field"])
     return ChunkNames(source.systems, words)
 
@@ -98,10 +98,10 @@ def chunk_rows(
         for start, end in bounds:
             if first <= start < last:
                 rows = table.filter(pl.col("place").is_between(start, end - 1))
-                made: Sequence[Crop] = ()
+                pictures: Sequence[Crop] = ()
                 if source.sources:
-                    rows, made = _with_sources(rows, source, crops)
-                yield Chunk(start, end, _encode(rows, start, names), made)
+                    rows, pictures = _with_sources(rows, source, crops)
+                yield Chunk(start, end, _encode(rows, start, names), pictures)
 
 
 def _length() -> pl.Expr:
@@ -112,12 +112,12 @@ def _length() -> pl.Expr:
 
 def _bounds(rows: Sequence[int], text: Sequence[int]) -> list[tuple[int, int]]:
     """Return the positions where chunks begin and end."""
-    bounds, start, held, length = [], 0, 0, 0
+    bounds, start, height, length = [], 0, 0, 0
     for place, (count, size) in enumerate(zip(rows, text, strict=True)):
-        held, length = held + count, length + size
-        if held >= ROWS or length >= TEXT:
+        height, length = height + count, length + size
+        if height >= ROWS or length >= TEXT:
             bounds.append((start, place + 1))
-            start, held, length = place + 1, 0, 0
+            start, height, length = place + 1, 0, 0
     return [*bounds, (start, len(rows))] if start < len(rows) else bounds
 
 
@@ -160,19 +160,21 @@ def _with_sources(
     wrong = rows.with_row_index("at").filter(is_wrong).select("at", *names)
     said: list[str | None] = [None] * len(rows)
     places: dict[int, CropPlace] = {}
-    known: dict[Any, dict[str, Evidence]] = {}
+    by_document: dict[Any, dict[str, Evidence]] = {}
     for row in wrong.iter_rows(named=True):
-        found = source.sources.of_row(row, known)
-        said[row["at"]] = describe_source([msgspec.to_builtins(one) for _, one in found]) or None
+        value_source = source.sources.of_row(row, by_document)
+        said[row["at"]] = (
+            describe_source([msgspec.to_builtins(evidence) for _, evidence in value_source]) or None
+        )
         document = source.sources.document_of_row(row)
-        if crops is not None and (place := crops.place(document, found)) is not None:
+        if crops is not None and (place := crops.place(document, value_source)) is not None:
             places[row["at"]] = place
-    told = rows.with_columns(pl.Series(SOURCE, said, dtype=pl.String))
+    table = rows.with_columns(pl.Series(SOURCE, said, dtype=pl.String))
     if crops is None or not places:
-        return told, ()
+        return table, ()
     codes = {place: code for code, place in enumerate(dict.fromkeys(places.values()))}
     numbers = [codes[places[at]] if at in places else NOTHING for at in range(len(rows))]
-    return told.with_columns(pl.Series(CROP, numbers)), crops.make(list(codes))
+    return table.with_columns(pl.Series(CROP, numbers)), crops.make(list(codes))
 
 
 def _encode(rows: pl.DataFrame, start: int, names: ChunkNames) -> dict[str, Any]:
@@ -214,11 +216,9 @@ def _is_bare(rows: pl.DataFrame, side: str) -> pl.Series:
     """Return whether the read value is the given JSON text, or that without its quotes."""
     import polars as pl
 
-    given, read = pl.col(side), pl.col(f"{side}_value")
+    raw, read = pl.col(side), pl.col(f"{side}_value")
     return (
-        rows.select(
-            ((given == read) | (given == pl.concat_str(pl.lit('"'), read, pl.lit('"')))).fill_null(False)
-        )
+        rows.select(((raw == read) | (raw == pl.concat_str(pl.lit('"'), read, pl.lit('"')))).fill_null(False))
         .to_series()
         .alias(f"{side}_bare")
     )
@@ -284,12 +284,12 @@ def order_documents(source: ReportSource, crops: Crops | None = None) -> Documen
 
 def _links(source: ReportSource, ids: pl.Series, crops: Crops) -> dict[str, str]:
     """Return the addresses of documents, by their place in the order."""
-    found: dict[str, str] = {}
+    links: dict[str, str] = {}
     for place, name in enumerate(ids):
-        address = crops.link([name, *(one.id for one in source.sources.documents(name))])
+        address = crops.link([name, *(document.id for document in source.sources.documents(name))])
         if address is not None:
-            found[str(place)] = address
-    return found
+            links[str(place)] = address
+    return links
 
 
 def _aligned(table: pl.DataFrame, ids: pl.Series) -> pl.DataFrame:
@@ -315,7 +315,7 @@ def _of_system(table: pl.DataFrame, ids: pl.Series, system: str) -> dict[str, An
     }
     return {
         **columns,
-        "claims": {name: found for name, found in claims.items() if found},
+        "claims": {name: documents for name, documents in claims.items() if documents},
         "answers": _answers(rows),
     }
 
@@ -325,10 +325,10 @@ def _answers(rows: pl.DataFrame) -> dict[str, list[str]]:
     names = [name for name in ("answer_problem", "repairs", "answer_start") if name in rows.columns]
     if len(names) < 3:
         return {}
-    told = rows.select("is_repaired", *names).rows()
+    answers = rows.select("is_repaired", *names).rows()
     return {
         str(place): [problem or "", (repairs or "") if is_repaired else "", start or ""]
-        for place, (is_repaired, problem, repairs, start) in enumerate(told)
+        for place, (is_repaired, problem, repairs, start) in enumerate(answers)
         if problem or is_repaired
     }
 
@@ -345,7 +345,7 @@ def _groups(table: pl.DataFrame, ids: pl.Series, keys: tuple[str, ...]) -> dict[
     chosen = [*(key for key in keys if key in texts), *(name for name in texts if name not in keys)][
         :MOST_GROUPS
     ]
-    found: dict[str, Any] = {}
+    groups: dict[str, Any] = {}
     for name in chosen:
         column = table[name].list.join(" | ") if table.schema[name] == pl.List(pl.String) else table[name]
         firsts = (
@@ -355,8 +355,8 @@ def _groups(table: pl.DataFrame, ids: pl.Series, keys: tuple[str, ...]) -> dict[
         )
         values, codes = encode_texts([_aligned(firsts, ids)["value"]])
         if values:
-            found[name] = {"values": values, "codes": codes[0].to_list()}
-    return found
+            groups[name] = {"values": values, "codes": codes[0].to_list()}
+    return groups
 
 
 # The wrong values in the page: an index of documents by their errors, and a table of every wrong value.
@@ -423,10 +423,10 @@ def list_errors(source: ReportSource, ids: pl.Series) -> dict[str, Any]:
     wrong = source.wrong.with_columns(
         *(pl.col(name).str.slice(0, LONGEST_ERROR) for name in ("gold", "pred", "pred_value"))
     )
-    found = wrong.join(_places(ids), on="doc").join(systems.lazy(), on="system")
-    total = found.select(pl.len()).collect().item()
+    errors = wrong.join(_places(ids), on="doc").join(systems.lazy(), on="system")
+    total = errors.select(pl.len()).collect().item()
     rows = _with_neighbors(
-        found.sort("place", "row", "code").head(MOST_VALUES).collect(), source, len(systems)
+        errors.sort("place", "row", "code").head(MOST_VALUES).collect(), source, len(systems)
     )
     words = {name: encode_texts([rows[name]]) for name in ("field", "diagnosis", "type")}
     columns: dict[str, Any] = {name: codes[0].to_list() for name, (_, codes) in words.items()}
@@ -466,9 +466,13 @@ def _with_neighbors(rows: pl.DataFrame, source: ReportSource, systems: int) -> p
     table = table.join(also, on=keys, how="left", maintain_order="left").with_columns(
         also=pl.when(has_place).then("also").otherwise(0).fill_null(0)
     )
-    found = () if REPEAT in rows.columns else [one for one in source.suspicious.values if one.is_unanimous]
+    unanimous = (
+        ()
+        if REPEAT in rows.columns
+        else [suspicion for suspicion in source.suspicious.values if suspicion.is_unanimous]
+    )
     agreed = pl.DataFrame(
-        [{"doc": one.doc, "field": one.field, "path": one.path} for one in found],
+        [{"doc": suspicion.doc, "field": suspicion.field, "path": suspicion.path} for suspicion in unanimous],
         schema={"doc": pl.String, "field": pl.String, "path": pl.String},
     ).with_columns(agreed=True)
     joined = table.join(agreed, on=["doc", "field", "path"], how="left", maintain_order="left")
@@ -482,12 +486,12 @@ def _side_by_side(rows: pl.DataFrame) -> pl.Series:
     """Return gold, prediction and its reading (null: the same) of row after row, so that alike texts meet."""
     import polars as pl
 
-    given = pl.col("pred")
-    is_same = (pl.col("pred_value") == given) | (
-        pl.concat_str(pl.lit('"'), pl.col("pred_value"), pl.lit('"')) == given
+    prediction = pl.col("pred")
+    is_same = (pl.col("pred_value") == prediction) | (
+        pl.concat_str(pl.lit('"'), pl.col("pred_value"), pl.lit('"')) == prediction
     )
     read = pl.when(~is_same.fill_null(True)).then(pl.col("pred_value"))
-    together = rows.select(pl.concat_list(pl.col("gold"), given, read).alias("texts"))
+    together = rows.select(pl.concat_list(pl.col("gold"), prediction, read).alias("texts"))
     return together["texts"].explode() if len(rows) else pl.Series("texts", [], dtype=pl.String)
 
 

@@ -30,7 +30,7 @@ from fieldassay.reports.wording import (
     describe_comparison,
     name_of,
 )
-from fieldassay.reports.writers.tables import Told
+from fieldassay.reports.writers.tables import TextReport
 
 if TYPE_CHECKING:
     import polars as pl
@@ -60,7 +60,7 @@ def describe_fields(source: ReportSource) -> dict[str, Any]:
     """Return the data of the page; sequences by system are in the order of the result's systems."""
     rows = source.fields.to_dicts()
     measures = _measures(source)
-    with_estimates = {field for found in measures.values() for field in found}
+    with_estimates = {field for by_field in measures.values() for field in by_field}
     listed = [row for row in rows if row["field"] in with_estimates or row["kind"] == "value"]
     data: dict[str, Any] = {"fields": listed, "measures": measures, "better": _directions(source, measures)}
     if source.diffs:
@@ -88,38 +88,44 @@ def _measures(source: ReportSource) -> dict[str, dict[str, list[Any]]]:
     """Return metric -> field -> entries by system: value, low, high, n, failed, marks; null: no estimate."""
     own = tuple(source.definitions)
     place = {system: number for number, system in enumerate(source.systems)}
-    found: dict[str, dict[str, list[Any]]] = {name: {} for name in (*own, *MEASURES)}
-    for one in source.result.estimates:
-        if one.field is None or one.slice or one.parameters or one.metric not in found:
+    measures: dict[str, dict[str, list[Any]]] = {name: {} for name in (*own, *MEASURES)}
+    for estimate in source.result.estimates:
+        if estimate.field is None or estimate.slice or estimate.parameters or estimate.metric not in measures:
             continue
-        cells = found[one.metric].setdefault(one.field, [None] * len(place))
-        cells[place[one.system]] = cells[place[one.system]] or _cell(one)
-    return {name: fields for name, fields in found.items() if fields}
+        cells = measures[estimate.metric].setdefault(estimate.field, [None] * len(place))
+        cells[place[estimate.system]] = cells[place[estimate.system]] or _cell(estimate)
+    return {name: fields for name, fields in measures.items() if fields}
 
 
-def _cell(one: Estimate) -> list[Any]:
-    low, high = one.interval or (None, None)
-    numbers = [None if number is None else round(number, 9) for number in (one.value, low, high)]
-    return [*numbers, one.n, one.failed, list(one.marks)]
+def _cell(estimate: Estimate) -> list[Any]:
+    low, high = estimate.interval or (None, None)
+    numbers = [None if number is None else round(number, 9) for number in (estimate.value, low, high)]
+    return [*numbers, estimate.n, estimate.failed, list(estimate.marks)]
 
 
 def _directions(source: ReportSource, measures: Mapping[str, Any]) -> dict[str, list[str]]:
     """Return by metric which way is better, and its unit."""
-    return {one.metric: [one.better, one.unit] for one in source.result.estimates if one.metric in measures}
+    return {
+        estimate.metric: [estimate.better, estimate.unit]
+        for estimate in source.result.estimates
+        if estimate.metric in measures
+    }
 
 
 def _changes(source: ReportSource) -> dict[str, dict[str, list[Any]]]:
     """Return metric -> field -> by system its difference to the earlier run, in words, and its direction."""
     place = {system: number for number, system in enumerate(source.systems)}
-    found: dict[str, dict[str, list[Any]]] = {}
+    changes: dict[str, dict[str, list[Any]]] = {}
     for diff in source.diffs:
         at = place.get(diff.sides[-1].system) if diff.is_pair else None
-        for one in diff.by_field if at is not None else ():
-            if at is not None and one.difference is not None and one.field is not None:
-                told = one.verdict if one.is_shown else "unclear"
-                cells = found.setdefault(one.metric, {}).setdefault(one.field, [None] * len(place))
-                cells[at] = [format_difference(one.difference, one.unit), told]
-    return found
+        for comparison in diff.by_field if at is not None else ():
+            if at is not None and comparison.difference is not None and comparison.field is not None:
+                verdict = comparison.verdict if comparison.is_shown else "unclear"
+                cells = changes.setdefault(comparison.metric, {}).setdefault(
+                    comparison.field, [None] * len(place)
+                )
+                cells[at] = [format_difference(comparison.difference, comparison.unit), verdict]
+    return changes
 
 
 def _scores(source: ReportSource, values: pl.LazyFrame) -> dict[str, list[list[int]]]:
@@ -129,20 +135,20 @@ def _scores(source: ReportSource, values: pl.LazyFrame) -> dict[str, list[list[i
     """
     import polars as pl
 
-    known = values.filter(pl.col("score").is_not_null() & (pl.col("outcome") != "absent"))
-    known = known.filter(pl.col("score").is_between(0.0, 1.0, closed="none").any().over("field"))
-    binned = known.group_by(
+    scored = values.filter(pl.col("score").is_not_null() & (pl.col("outcome") != "absent"))
+    scored = scored.filter(pl.col("score").is_between(0.0, 1.0, closed="none").any().over("field"))
+    binned = scored.group_by(
         "field",
         "system",
         bin=(pl.col("score").clip(0.0, 1.0) * BINS).floor().cast(pl.Int64),
         maintain_order=True,
     ).agg(pl.len().alias("count"))
     place = {system: number for number, system in enumerate(source.systems)}
-    found: dict[str, list[list[int]]] = {}
+    scores: dict[str, list[list[int]]] = {}
     for row in binned.collect().iter_rows(named=True):
-        counts = found.setdefault(row["field"], [[0] * (BINS + 1) for _ in place])
+        counts = scores.setdefault(row["field"], [[0] * (BINS + 1) for _ in place])
         counts[place[row["system"]]][row["bin"]] += row["count"]
-    return found
+    return scores
 
 
 def _mistakes(source: ReportSource) -> dict[str, list[dict[str, Any]]]:
@@ -161,18 +167,19 @@ def _mistakes(source: ReportSource) -> dict[str, list[dict[str, Any]]]:
         pl.struct("doc", "gold", "pred", "outcome").head(MOST_EXAMPLES).alias("examples"),
     )
     place = {system: number for number, system in enumerate(source.systems)}
-    found: dict[str, dict[str, dict[str, Any]]] = {}
+    mistakes: dict[str, dict[str, dict[str, Any]]] = {}
     for row in grouped.collect().iter_rows(named=True):
-        entry = found.setdefault(row["field"], {}).setdefault(
+        entry = mistakes.setdefault(row["field"], {}).setdefault(
             row["diagnosis"], {"diagnosis": row["diagnosis"], "counts": [0] * len(place), "examples": []}
         )
         entry["counts"][place[row["system"]]] = row["count"]
         entry["examples"] += [
-            [place[row["system"]], one["doc"], one["gold"], one["pred"], one["outcome"]]
-            for one in row["examples"]
+            [place[row["system"]], example["doc"], example["gold"], example["pred"], example["outcome"]]
+            for example in row["examples"]
         ]
     return {
-        field: sorted(kinds.values(), key=lambda kind: -sum(kind["counts"])) for field, kinds in found.items()
+        field: sorted(kinds.values(), key=lambda kind: -sum(kind["counts"]))
+        for field, kinds in mistakes.items()
     }
 
 
@@ -198,7 +205,7 @@ def _confusions(values: pl.LazyFrame) -> dict[str, dict[str, Any]]:
         .sort(keys)
         .collect()
     )
-    found: dict[str, dict[str, Any]] = {}
+    confusions: dict[str, dict[str, Any]] = {}
     for (field,), part in table.group_by("field", maintain_order=True):
         common = (
             part.group_by("gold_value")
@@ -207,8 +214,8 @@ def _confusions(values: pl.LazyFrame) -> dict[str, dict[str, Any]]:
             .sort(["count", "gold_value"], descending=[True, False])
         )
         labels = common["gold_value"].head(MOST_LABELS).to_list()
-        found[str(field)] = {"labels": labels, "systems": _cells(part, labels)}
-    return found
+        confusions[str(field)] = {"labels": labels, "systems": _cells(part, labels)}
+    return confusions
 
 
 def _cells(part: pl.DataFrame, labels: list[str]) -> dict[str, list[list[Any]]]:
@@ -249,12 +256,12 @@ def _residuals(source: ReportSource, values: pl.LazyFrame) -> dict[str, list[dic
         .collect()
     )
     place = {system: number for number, system in enumerate(source.systems)}
-    found: dict[str, list[dict[str, Any]]] = {}
+    residuals: dict[str, list[dict[str, Any]]] = {}
     for row in table.iter_rows(named=True):
-        entries = found.setdefault(row["field"], [{"equal": 0, "other": 0, "pairs": []} for _ in place])
+        entries = residuals.setdefault(row["field"], [{"equal": 0, "other": 0, "pairs": []} for _ in place])
         pairs_of = [[pair["doc"], pair["gold"], pair["pred"]] for pair in row["pairs"]]
         entries[place[row["system"]]] = {"equal": row["equal"], "other": row["other"], "pairs": pairs_of}
-    return found
+    return residuals
 
 
 def _number(name: str) -> pl.Expr:
@@ -276,36 +283,37 @@ class ChangesShown(Struct, frozen=True):
 
     title: str
     sentences: tuple[str, ...]
-    told: Told
+    report: TextReport
 
 
 def describe_changes(diffs: tuple[Diff, ...]) -> tuple[ChangesShown, ...]:
     """Return what comparisons with earlier runs say."""
-    return tuple(_describe(found) for found in diffs)
+    return tuple(_describe(diff) for diff in diffs)
 
 
-def _describe(found: Diff) -> ChangesShown:
-    told = describe_diff(found, 0)
-    lines = [describe_comparison(one, NAMES) for one in found.overall[:1]]
-    lines += describe_field_changes(found.by_field)
-    if found.changes is not None:
-        lines.append(describe_counts(found.changes))
+def _describe(diff: Diff) -> ChangesShown:
+    report = describe_diff(diff, 0)
+    lines = [describe_comparison(comparison, NAMES) for comparison in diff.overall[:1]]
+    lines += describe_field_changes(diff.by_field)
+    if diff.changes is not None:
+        lines.append(describe_counts(diff.changes))
     parts = tuple(
-        replace(part, tables=tuple(table.without(*_OF_TESTS) for table in part.tables)) for part in told.parts
+        replace(part, tables=tuple(table.without(*_OF_TESTS) for table in part.tables))
+        for part in report.parts
     )
-    return ChangesShown(told.title, tuple(lines), replace(told, parts=parts))
+    return ChangesShown(report.title, tuple(lines), replace(report, parts=parts))
 
 
 def list_changes(diffs: tuple[Diff, ...]) -> list[dict[str, Any]]:
     """Return the values of each comparison as columns of codes: broken, fixed, then those still wrong."""
     import polars as pl
 
-    made: list[dict[str, Any]] = []
-    for found in diffs:
-        if found.changes is None:
-            made.append({"title": describe_diff(found, 0).title, "reason": found.reason, "columns": {}})
+    changes: list[dict[str, Any]] = []
+    for diff in diffs:
+        if diff.changes is None:
+            changes.append({"title": describe_diff(diff, 0).title, "reason": diff.reason, "columns": {}})
             continue
-        tables = [found.changes.table, *([found.changes.still] if found.changes.still is not None else [])]
+        tables = [diff.changes.table, *([diff.changes.still] if diff.changes.still is not None else [])]
         rows = pl.concat(tables).with_columns(
             pl.col("gold", "before", "after").str.slice(0, LONGEST_ERROR),
             order=pl.col("change").replace_strict({name: at for at, name in enumerate(_KINDS)}),
@@ -318,10 +326,10 @@ def list_changes(diffs: tuple[Diff, ...]) -> list[dict[str, Any]]:
             ),
         )
         rows = rows.sort("order", maintain_order=True)
-        made.append(
-            {"title": describe_diff(found, 0).title, "total": len(rows), **_columns(rows.head(MOST_VALUES))}
+        changes.append(
+            {"title": describe_diff(diff, 0).title, "total": len(rows), **_columns(rows.head(MOST_VALUES))}
         )
-    return made
+    return changes
 
 
 def _columns(rows: pl.DataFrame) -> dict[str, Any]:
@@ -400,24 +408,24 @@ def _facts(source: ReportSource) -> list[tuple[str, str]]:
         lines.append(("Limit", f"only the first {format_count(int(facts['limit']), 'document')} were scored"))
     if bootstrap.get("replicates"):
         level = format_share(float(bootstrap.get("level", 0.95)))
-        told = (
+        intervals = (
             f"{level}, {bootstrap['replicates']:,} bootstrap replicates over documents, seed "
             f"{bootstrap.get('seed', 0)}"
         )
-        lines.append(("Intervals", told))
-    kept = {
+        lines.append(("Intervals", intervals))
+    extent = {
         "all": "every judged value",
         "errors": "errors only",
         "none": "nothing: documents cannot be shown",
-    }[source.kept]
-    lines.append(("Evidence in this file", kept))
+    }[source.extent]
+    lines.append(("Evidence in this file", extent))
     return [(name, text) for name, text in lines if text]
 
 
 def _command(facts: Mapping[str, Any]) -> str:
     """Return the command that made a run, without the folders of its machine."""
     words = [re.match(r"(.*=)?(.*)", str(word), re.DOTALL) for word in facts.get("command") or ()]
-    return " ".join(f"{found[1] or ''}{name_of(found[2])}" for found in words if found)
+    return " ".join(f"{match[1] or ''}{name_of(match[2])}" for match in words if match)
 
 
 def _inputs(inputs: Mapping[str, Any]) -> list[tuple[str, str, str]]:

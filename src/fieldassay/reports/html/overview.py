@@ -101,16 +101,16 @@ _HEADS = (
 def rank(standings: Sequence[Standing], source: ReportSource) -> RankingTable:
     """Return the table; columns that no system has a value for are left out."""
     threshold = _threshold(standings, source)
-    low, high = _axis([one.main for one in standings if one.main is not None], threshold)
+    low, high = _axis([standing.main for standing in standings if standing.main is not None], threshold)
     cells = list(map(_cells, standings))
-    kept = [at for at in range(len(_HEADS)) if any(own[at] != _NOTHING for own in cells)]
+    columns = [at for at in range(len(_HEADS)) if any(own[at] != _NOTHING for own in cells)]
     rows = tuple(
-        _row(one, tuple(own[at] for at in kept), (low, high), source)
-        for one, own in zip(standings, cells, strict=True)
+        _row(standing, tuple(own[at] for at in columns), (low, high), source)
+        for standing, own in zip(standings, cells, strict=True)
     )
     unit = standings[0].main.unit if standings and standings[0].main is not None else "ratio"
     return RankingTable(
-        rows, tuple(_HEADS[at] for at in kept), format_in_unit(low, unit), format_in_unit(high, unit),
+        rows, tuple(_HEADS[at] for at in columns), format_in_unit(low, unit), format_in_unit(high, unit),
         threshold, None if threshold is None else _place(threshold, low, high),
         "" if threshold is None else format_in_unit(threshold, unit),
     )  # fmt: skip
@@ -118,11 +118,11 @@ def rank(standings: Sequence[Standing], source: ReportSource) -> RankingTable:
 
 def _threshold(standings: Sequence[Standing], source: ReportSource) -> float | None:
     """Return the threshold of the gate on the main metric, if there is one."""
-    main = next((one.main for one in standings if one.main is not None), None)
-    found = dict.fromkeys(outcome.gate for one in source.decisions for outcome in one.outcomes)
+    main = next((standing.main for standing in standings if standing.main is not None), None)
+    gates = dict.fromkeys(outcome.gate for decision in source.decisions for outcome in decision.outcomes)
     fitting = [
         gate.threshold
-        for gate in found
+        for gate in gates
         if main is not None
         and gate.function in ("value", "lower")
         and gate.metric.name == main.metric
@@ -132,15 +132,15 @@ def _threshold(standings: Sequence[Standing], source: ReportSource) -> float | N
     return fitting[0] if fitting else None
 
 
-def _axis(found: Sequence[Estimate], threshold: float | None) -> tuple[float, float]:
+def _axis(estimates: Sequence[Estimate], threshold: float | None) -> tuple[float, float]:
     """Return the ends of the axis: all intervals and the gate, with a little room, in whole steps of 5%."""
-    values = [float(one.value) for one in found if one.value is not None]
-    values += [bound for one in found for bound in one.interval or ()]
+    values = [float(estimate.value) for estimate in estimates if estimate.value is not None]
+    values += [bound for estimate in estimates for bound in estimate.interval or ()]
     values += [] if threshold is None else [threshold]
     if not values:
         return 0.0, 1.0
-    is_share = found[0].unit in ("ratio", "percent")
-    top = 100.0 if found[0].unit == "percent" else 1.0
+    is_share = estimates[0].unit in ("ratio", "percent")
+    top = 100.0 if estimates[0].unit == "percent" else 1.0
     if not is_share:
         return min(0.0, *values), max(values) or 1.0
     step = top / 20
@@ -153,42 +153,52 @@ def _place(value: float, low: float, high: float) -> float:
 
 
 def _row(
-    one: Standing, cells: tuple[str, ...], axis: tuple[float, float], source: ReportSource
+    standing: Standing, cells: tuple[str, ...], axis: tuple[float, float], source: ReportSource
 ) -> RankingRow:
-    main = one.main
-    known = main is not None and main.value is not None
+    main = standing.main
+    is_defined = main is not None and main.value is not None
     value = float(main.value or 0.0) if main is not None else 0.0
     bounds = main.interval if main is not None and main.interval is not None else None
     low, high = bounds or (value, value)
     counts = source.result.counts.get("systems")
-    own = counts.get(one.system, {}) if isinstance(counts, dict) else {}
+    own = counts.get(standing.system, {}) if isinstance(counts, dict) else {}
     return RankingRow(
-        system=one.system,
-        place=one.place,
-        answer=one.answer or "",
-        gates=f"{one.passed}/{one.gates}" if one.gates else "",
-        value=format_in_unit(main.value, main.unit) if main is not None and known else _NOTHING,
+        system=standing.system,
+        place=standing.place,
+        answer=standing.answer or "",
+        gates=f"{standing.passed}/{standing.gates}" if standing.gates else "",
+        value=format_in_unit(main.value, main.unit) if main is not None and is_defined else _NOTHING,
         interval="" if bounds is None or main is None or low == high else format_bounds(bounds, main.unit),
         title=""
         if main is None
         else describe_estimate(main) + (" (few documents)" if is_narrow(main) else ""),
-        bar=Bar(*(_place(part, *axis) for part in (low, value, high))) if known else None,
+        bar=Bar(*(_place(part, *axis) for part in (low, value, high))) if is_defined else None,
         cells=cells,
         failed=sum(int(own.get(name) or 0) for name in ("missing", "invalid", "error", "timeout")),
     )
 
 
-def _cells(one: Standing) -> tuple[str, ...]:
+def _cells(standing: Standing) -> tuple[str, ...]:
     """Return the cells in the order of `_HEADS`."""
-    time = _NOTHING if one.median is None or one.median.value is None else format_seconds(one.median.value)
-    cost = _NOTHING if one.cost is None or one.cost.value is None else format_cost(one.cost.value)
-    return (_share(one.critical), _share(one.perfect), time, cost)
+    time = (
+        _NOTHING
+        if standing.median is None or standing.median.value is None
+        else format_seconds(standing.median.value)
+    )
+    cost = (
+        _NOTHING if standing.cost is None or standing.cost.value is None else format_cost(standing.cost.value)
+    )
+    return (_share(standing.critical), _share(standing.perfect), time, cost)
 
 
-def _share(one: Estimate | None) -> str:
-    if one is None or one.value is None:
+def _share(estimate: Estimate | None) -> str:
+    if estimate is None or estimate.value is None:
         return _NOTHING
-    return f"{one.value:,.0f} of {one.n:,}" if one.unit == "count" else format_in_unit(one.value, one.unit)
+    return (
+        f"{estimate.value:,.0f} of {estimate.n:,}"
+        if estimate.unit == "count"
+        else format_in_unit(estimate.value, estimate.unit)
+    )
 
 
 # The content of the summary page: the verdict, each system's numbers, findings, and first remedies.
@@ -243,22 +253,26 @@ class Overview(Struct, frozen=True, eq=False):
     @property
     def has_intervals(self) -> bool:
         """Return whether intervals were computed."""
-        return any(one is not None and one.interval for line in self.lines for one in line.estimates)
+        return any(
+            estimate is not None and estimate.interval for line in self.lines for estimate in line.estimates
+        )
 
 
-def format_estimate(one: Estimate | None) -> PageEstimate | None:
+def format_estimate(estimate: Estimate | None) -> PageEstimate | None:
     """Return an estimate as pages show it; None for None and for an undefined one."""
-    if one is None or one.value is None:
+    if estimate is None or estimate.value is None:
         return None
-    scale = {"ratio": 1.0, "percent": 0.01}.get(one.unit)
-    is_percentile = one.metric.startswith("latency_p") and one.metric.removeprefix("latency_p").isdigit()
+    scale = {"ratio": 1.0, "percent": 0.01}.get(estimate.unit)
+    is_percentile = (
+        estimate.metric.startswith("latency_p") and estimate.metric.removeprefix("latency_p").isdigit()
+    )
     return PageEstimate(
-        _format(one.value, one.unit),
-        "" if one.interval is None else _format_bounds(one.interval, one.unit),
-        is_narrow(one),
-        None if scale is None else scale * one.value,
-        describe_estimate(one),
-        "too few documents for an interval" if is_percentile and one.interval is None else "",
+        _format(estimate.value, estimate.unit),
+        "" if estimate.interval is None else _format_bounds(estimate.interval, estimate.unit),
+        is_narrow(estimate),
+        None if scale is None else scale * estimate.value,
+        describe_estimate(estimate),
+        "too few documents for an interval" if is_percentile and estimate.interval is None else "",
     )
 
 
@@ -290,7 +304,9 @@ def overview(source: ReportSource) -> Overview:
     lines = summary.headline
     main = find_main(result)
     of_main = [
-        line for line in lines if main and any(one and one.metric == main.metric for one in line.estimates)
+        line
+        for line in lines
+        if main and any(estimate and estimate.metric == main.metric for estimate in line.estimates)
     ]
     main_line = next(iter((*of_main, *lines)), None)
     best = standings[0].system if standings else ""
@@ -319,9 +335,11 @@ def _count_changed(source: ReportSource, systems: Sequence[str]) -> tuple[int, i
 
 def _remarks(result: Result, standings: Sequence[Standing]) -> list[str]:
     """Return the documents behind times, silent systems, the chances of the first."""
-    main = next((one.main for one in standings if one.main is not None), None)
+    main = next((standing.main for standing in standings if standing.main is not None), None)
     ranked = [
-        describe_first(one) for one in result.rankings if main is not None and is_compared_by(one, main)
+        describe_first(ranking)
+        for ranking in result.rankings
+        if main is not None and is_compared_by(ranking, main)
     ]
     return [text for text in (describe_counts(standings), describe_silent(result), *ranked) if text]
 
@@ -330,12 +348,12 @@ def _fixes(source: ReportSource, first: Sequence[str]) -> dict[str, tuple[Fix, .
     """Return the costliest losses of each system, those systems first, on one scale."""
     if source.evidence is None:
         return {}
-    found = find_losses(source.evidence, source.result, MOST_LOSSES)
-    order = [system for system in dict.fromkeys((*first, *source.systems)) if found[system]]
+    losses = find_losses(source.evidence, source.result, MOST_LOSSES)
+    order = [system for system in dict.fromkeys((*first, *source.systems)) if losses[system]]
     of = name_lost(source.result)
-    ends = [(loss.interval or (0.0, 0.0))[1] for own in found.values() for loss in own]
-    scale = 100 / max([1e-9, *ends, *(loss.points for own in found.values() for loss in own)])
-    return {system: tuple(_fix(loss, scale, of) for loss in found[system]) for system in order}
+    ends = [(loss.interval or (0.0, 0.0))[1] for own in losses.values() for loss in own]
+    scale = 100 / max([1e-9, *ends, *(loss.points for own in losses.values() for loss in own)])
+    return {system: tuple(_fix(loss, scale, of) for loss in losses[system]) for system in order}
 
 
 def _fix(loss: Loss, scale: float, of: str) -> Fix:
@@ -380,17 +398,17 @@ class GateLine(Struct, frozen=True):
 def describe_gates(decision: Decision) -> list[GateLine]:
     """Return the gates of a decision in words."""
     lines = []
-    for one in decision.outcomes:
-        threshold = format_threshold(one.threshold, one.unit_shown)
+    for outcome in decision.outcomes:
+        threshold = format_threshold(outcome.threshold, outcome.unit_shown)
         lines.append(
             GateLine(
-                one,
-                one.title or _name(one.gate),
-                SIGNS[one.verdict],
-                TONES[one.verdict],
-                f"needs {WORDS.get(one.gate.operator, one.gate.operator)} {threshold}",
-                "" if one.interval is None else format_bounds(one.interval, one.unit_shown),
-                "" if one.verdict in (Verdict.PASS, Verdict.FAIL) else one.rule,
+                outcome,
+                outcome.title or _name(outcome.gate),
+                SIGNS[outcome.verdict],
+                TONES[outcome.verdict],
+                f"needs {WORDS.get(outcome.gate.operator, outcome.gate.operator)} {threshold}",
+                "" if outcome.interval is None else format_bounds(outcome.interval, outcome.unit_shown),
+                "" if outcome.verdict in (Verdict.PASS, Verdict.FAIL) else outcome.rule,
             )
         )
     return lines
@@ -420,28 +438,32 @@ LATENCIES = {"min": 0.0, "p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "max"
 
 def describe_systems(source: ReportSource, page: Overview) -> dict[str, Any]:
     """Return the data of the page's charts."""
-    whole = [one for one in source.result.estimates if one.field is None]
+    whole = [estimate for estimate in source.result.estimates if estimate.field is None]
     main = next((line for line in page.lines if line.label == page.main), None)
-    found = [one for one in (main.estimates if main else ()) if one is not None]
+    estimates = [estimate for estimate in (main.estimates if main else ()) if estimate is not None]
     return {
         "main": {
             "label": page.main.replace("_", " "),
-            "unit": found[0].unit if found else "ratio",
-            "better": found[0].better if found else "higher",
+            "unit": estimates[0].unit if estimates else "ratio",
+            "better": estimates[0].better if estimates else "higher",
         },
-        "intervals": [_estimate_row(one) for one in found],
-        "differences": [_difference(one) for one in source.result.comparisons if one.field is None],
+        "intervals": [_estimate_row(estimate) for estimate in estimates],
+        "differences": [
+            _difference(comparison) for comparison in source.result.comparisons if comparison.field is None
+        ],
         "slices": [
-            _estimate_row(one) for one in whole if len(one.slice) == 1 and found and _is_alike(one, found[0])
+            _estimate_row(estimate)
+            for estimate in whole
+            if len(estimate.slice) == 1 and estimates and _is_alike(estimate, estimates[0])
         ],
         "gate": page.table.gate,
-        "cost": _beside(whole, found, "cost_usd"),
+        "cost": _beside(whole, estimates, "cost_usd"),
         "latency": _latency(source),
     }
 
 
-def _is_alike(one: Estimate, other: Estimate) -> bool:
-    return (one.metric, one.regime, one.granularity, dict(one.parameters)) == (
+def _is_alike(estimate: Estimate, other: Estimate) -> bool:
+    return (estimate.metric, estimate.regime, estimate.granularity, dict(estimate.parameters)) == (
         other.metric,
         other.regime,
         other.granularity,
@@ -449,45 +471,46 @@ def _is_alike(one: Estimate, other: Estimate) -> bool:
     )
 
 
-def _estimate_row(one: Estimate) -> dict[str, Any]:
-    low, high = one.interval or (None, None)
-    key, value = next(iter(one.slice.items()), ("", ""))
+def _estimate_row(estimate: Estimate) -> dict[str, Any]:
+    low, high = estimate.interval or (None, None)
+    key, value = next(iter(estimate.slice.items()), ("", ""))
     head = {
-        "system": one.system,
+        "system": estimate.system,
         "slice": key,
         "group": value,
-        "value": one.value,
+        "value": estimate.value,
         "low": low,
         "high": high,
-        "n": one.n,
+        "n": estimate.n,
     }
-    return {**head, "documents": one.documents, "few": "few_documents" in one.marks}
+    return {**head, "documents": estimate.documents, "few": "few_documents" in estimate.marks}
 
 
-def _difference(one: Comparison) -> dict[str, Any]:
-    low, high = one.interval_shown or (None, None)
-    key, value = next(iter(one.slice.items()), ("", ""))
-    metric = NAMES.get(one.metric, one.metric.replace("_", " "))
+def _difference(comparison: Comparison) -> dict[str, Any]:
+    low, high = comparison.interval_shown or (None, None)
+    key, value = next(iter(comparison.slice.items()), ("", ""))
+    metric = NAMES.get(comparison.metric, comparison.metric.replace("_", " "))
     return {
-        "metric": metric, "slice": key, "group": value, "reference": one.systems[0], "system": one.systems[1],
-        "difference": one.difference, "low": low, "high": high, "p": one.p_adjusted, "verdict": one.verdict,
-        "documents": one.documents,
-        "wins": one.wins, "losses": one.losses, "ties": one.ties, "unit": one.unit, "better": one.better,
-        "said": describe_comparison(one, NAMES),
+        "metric": metric, "slice": key, "group": value,
+        "reference": comparison.systems[0], "system": comparison.systems[1],
+        "difference": comparison.difference, "low": low, "high": high,
+        "p": comparison.p_adjusted, "verdict": comparison.verdict, "documents": comparison.documents,
+        "wins": comparison.wins, "losses": comparison.losses, "ties": comparison.ties,
+        "unit": comparison.unit, "better": comparison.better, "said": describe_comparison(comparison, NAMES),
     }  # fmt: skip
 
 
 def _beside(whole: list[Estimate], main: list[Estimate], metric: str) -> list[dict[str, Any]]:
     """Return the main metric beside another one, for the systems that have both."""
     other = {
-        one.system: one.value
-        for one in whole
-        if one.metric == metric and not one.slice and one.value is not None
+        estimate.system: estimate.value
+        for estimate in whole
+        if estimate.metric == metric and not estimate.slice and estimate.value is not None
     }
     return [
-        {**_estimate_row(one), "cost": other[one.system]}
-        for one in main
-        if one.system in other and one.value is not None
+        {**_estimate_row(estimate), "cost": other[estimate.system]}
+        for estimate in main
+        if estimate.system in other and estimate.value is not None
     ]
 
 
@@ -502,9 +525,9 @@ def _latency(source: ReportSource) -> list[dict[str, Any]]:
     return [
         {
             "system": system,
-            **{name: known.quantile(share, "linear") for name, share in LATENCIES.items()},
-            "n": len(known),
+            **{name: durations.quantile(share, "linear") for name, share in LATENCIES.items()},
+            "n": len(durations),
         }
-        for system, known in times.items()
-        if len(known)
+        for system, durations in times.items()
+        if len(durations)
     ]

@@ -128,7 +128,7 @@ def render_html_report(reported: Reported, options: ReportOptions) -> Iterator[s
         result=reported.result,
         evidence=reported.evidence,
         decisions=reported.decisions,
-        kept="none" if reported.evidence is None else reported.kept,
+        extent="none" if reported.evidence is None else reported.extent,
         facts=reported.facts or reported.result.run,
         sources=ValueSources() if reported.evidence is None else reported.open_sources(),
         diffs=reported.diffs,
@@ -152,7 +152,7 @@ def render_page(source: ReportSource, crops: Crops | None = None) -> Iterator[st
         policy=_policy(script, style, charts), style=style, views=_views(source, bool(confidences)),
         source=source.without_tables(), page=page, confidences=confidences,
         changes=describe_changes(source.diffs),
-        gates=[(one, describe_gates(one)) for one in source.decisions],
+        gates=[(decision, describe_gates(decision)) for decision in source.decisions],
         methods=methods(source), answers=ANSWERS, most_cards=MOST_CARDS, format_estimate=format_estimate,
         meanings=MEANINGS, headline=_metric_names(page), describe_change=describe_change,
         describe_rest=describe_rest, worst_fields=worst_fields, most_fields=MOST_ROWS,
@@ -201,7 +201,7 @@ def _core(source: ReportSource) -> dict[str, Any]:
     return {
         "name": source.name,
         "systems": list(source.systems),
-        "kept": source.kept,
+        "kept": source.extent,
         "sliceKeys": list(source.slice_keys),
         "metrics": {
             name: [name_metric(name, source.result.run), *meaning]
@@ -220,7 +220,8 @@ def _core(source: ReportSource) -> dict[str, Any]:
 def _metric_names(page: Overview) -> Mapping[str, str]:
     """Return the metric behind each line of the head."""
     return {
-        line.label: next((one.metric for one in line.estimates if one is not None), "") for line in page.lines
+        line.label: next((estimate.metric for estimate in line.estimates if estimate is not None), "")
+        for line in page.lines
     }
 
 
@@ -274,10 +275,10 @@ def describe_confidences(source: ReportSource) -> list[dict[str, Any]]:
     if evidence is None or source.result.documents is None or "confidence" not in evidence.collect_schema():
         return []
     is_sure = (pl.col("kind") == "value") & pl.col("confidence").is_not_null()
-    found = set(evidence.filter(is_sure).select(pl.col("system").unique()).collect()["system"])
+    systems = set(evidence.filter(is_sure).select(pl.col("system").unique()).collect()["system"])
     return [
         _describe(source, system)
-        for system in [name for name in source.systems if name in found][:MOST_SYSTEMS]
+        for system in [name for name in source.systems if name in systems][:MOST_SYSTEMS]
     ]
 
 
@@ -286,10 +287,10 @@ def _describe(source: ReportSource, system: str) -> dict[str, Any]:
     assert source.result.documents is not None
     options = CalibrationOptions(system=system, is_brief=True)
     try:
-        given = choose_confidences(source.evidence, source.result.documents, system, source.kept)
-        page = calibrate(given, options).page
+        confidences = choose_confidences(source.evidence, source.result.documents, system, source.extent)
+        page = calibrate(confidences, options).page
     except ProblemsError as error:
-        return {"system": system, "reason": "; ".join(one.what for one in error.problems)}
+        return {"system": system, "reason": "; ".join(fault.what for fault in error.problems)}
     return {"system": system, **_shown(page)}
 
 
@@ -307,6 +308,6 @@ def _shown(page: CalibrationPage) -> dict[str, Any]:
         ],
         "bins": []
         if calibration is None
-        else [[one.confidence, one.accuracy, one.n, one.low, one.high] for one in calibration.bins],
+        else [[bin_.confidence, bin_.accuracy, bin_.n, bin_.low, bin_.high] for bin_ in calibration.bins],
         "remarks": list(page.remarks),
     }

@@ -101,11 +101,11 @@ def shrink(values: Sequence[Any]) -> Any:
     >>> shrink([1, 1]), shrink([1, 2]), shrink([])
     (1, [1, 2], [])
     """
-    kept = list(values)
+    column = list(values)
     return (
-        kept[0]
-        if kept and not isinstance(kept[0], list | dict) and all(value == kept[0] for value in kept)
-        else kept
+        column[0]
+        if column and not isinstance(column[0], list | dict) and all(value == column[0] for value in column)
+        else column
     )
 
 
@@ -154,13 +154,13 @@ class Crops(Struct, eq=False, dict=True):
     def _files(self) -> Mapping[str, Sequence[DocumentFile]]:
         """The documents by what may be their ids: paths, else names, else either without suffix."""
         files = list_documents(self.documents).files
-        found: dict[str, Sequence[DocumentFile]] = {}
+        by_id: dict[str, Sequence[DocumentFile]] = {}
         for way in _WAYS:
             named: dict[str, list[DocumentFile]] = defaultdict(list)
             for file in files:
                 named[way(file.id)].append(file)
-            found = {**named, **found}
-        return found
+            by_id = {**named, **by_id}
+        return by_id
 
     def link(self, ids: Iterable[str]) -> str | None:
         """Return the address of the file of a document, from the page, by the first id that has one."""
@@ -169,32 +169,39 @@ class Crops(Struct, eq=False, dict=True):
 
     def place(self, document: ExtractedDocument | None, source: SourceOfValue) -> CropPlace | None:
         """Return the place of a value, or of its parts on their first page; None for an unknown one."""
-        page = next((one.page for _, one in source if one.page is not None and one.box is not None), None)
-        box = union(one.box for _, one in source if one.page == page)
+        page = next(
+            (
+                evidence.page
+                for _, evidence in source
+                if evidence.page is not None and evidence.box is not None
+            ),
+            None,
+        )
+        box = union(evidence.box for _, evidence in source if evidence.page == page)
         return None if document is None or page is None or box is None else CropPlace(document, page, box)
 
     def make(self, places: Sequence[CropPlace]) -> list[Crop]:
         """Return the pictures of some places, or why there is none, in their order."""
-        made: dict[CropPlace, Crop] = {}
+        crops: dict[CropPlace, Crop] = {}
         by_document: dict[ExtractedDocument, list[CropPlace]] = defaultdict(list)
         for place in dict.fromkeys(places):
             by_document[place.document].append(place)
         for document, wanted in by_document.items():
-            made.update(zip(wanted, self._of_document(document, wanted), strict=True))
-        return [made[place] for place in places]
+            crops.update(zip(wanted, self._of_document(document, wanted), strict=True))
+        return [crops[place] for place in places]
 
     def _of_document(self, document: ExtractedDocument, places: Sequence[CropPlace]) -> list[Crop]:
         if self._bytes >= self.most_bytes:
             return [self._limit()] * len(places)
         try:
             file = self._checked(document)
-            asked = [(place.page, replace(LOOK, crop=place.box)) for place in places]
-            rendered = self._pool.submit(render_pages, file, asked).result()
+            looks = [(place.page, replace(LOOK, crop=place.box)) for place in places]
+            rendered = self._pool.submit(render_pages, file, looks).result()
         except DocumentError as error:
             if error.kind == "missing_extra":
                 raise MissingExtraError(f"a picture of {document.id} {error}") from None
             return [f"the document {error}"] * len(places)
-        return [self._packed(one, place.page) for one, place in zip(rendered, places, strict=True)]
+        return [self._packed(picture, place.page) for picture, place in zip(rendered, places, strict=True)]
 
     def _checked(self, document: ExtractedDocument) -> DocumentFile:
         """Return the file of a document. Raises `DocumentError` if there is none, or another one."""
@@ -202,7 +209,9 @@ class Crops(Struct, eq=False, dict=True):
         if not own:
             raise DocumentError("unreadable", f"is not in {self.documents}")
         folders = (document.extraction, document.extraction.parent)  # of a sweep, the transcripts of all
-        stores = [TranscriptStore(one / "transcripts") for one in folders if (one / "transcripts").is_dir()]
+        stores = [
+            TranscriptStore(folder / "transcripts") for folder in folders if (folder / "transcripts").is_dir()
+        ]
         if not stores and len(own) == 1:
             return own[0]
         for file in own:
@@ -256,14 +265,14 @@ _FILE_NAMES = ("gold", "labels", "truth", "ground_truth", "annotations", "record
 class ReportSource(Struct, frozen=True, eq=False, dict=True):
     """A result with all other data shown in its report.
 
-    `evidence` are its rows, unread (None: none were kept), `kept` is their choice. `facts` are
+    `evidence` are its rows, unread (None: none were kept), `extent` is their choice. `facts` are
     those of `run.json` (command, time).
     """
 
     result: Result
     evidence: pl.LazyFrame | None = None
     decisions: tuple[Decision, ...] = ()
-    kept: str = "all"
+    extent: str = "all"
     facts: Mapping[str, Any] = field(default_factory=dict)
     sources: ValueSources = ValueSources()
     """The sources of the values of extractions."""
@@ -313,8 +322,8 @@ class ReportSource(Struct, frozen=True, eq=False, dict=True):
         """Return the spec's descriptions and formulas of the metrics that it defines itself."""
         names = [str(name) for name in self.result.run.get("definitions", ())]
         spec = recorded_spec(self.result.run) if names else None
-        known = {} if spec is None else {one.name: one for one in spec.definitions}
-        return {name: _describe(known.get(name)) for name in names}
+        definitions = {} if spec is None else {definition.name: definition for definition in spec.definitions}
+        return {name: _describe(definitions.get(name)) for name in names}
 
     @cached_property
     def suspicious(self) -> SuspiciousGold:
@@ -363,10 +372,10 @@ class ReportSource(Struct, frozen=True, eq=False, dict=True):
         if self.evidence is None:
             return pl.DataFrame([{"field": name} for name in self.result.fields], schema=empty)
         first = [pl.col(name).first() for name in ("type", "kind", "weight")]
-        found = self.evidence.group_by("field", maintain_order=True).agg(*first, pl.col("critical").any())
-        seen = found.select(list(empty)).collect()
-        known = set(seen["field"])
-        unseen = [] if self.kept == "all" else [name for name in self.result.fields if name not in known]
+        facts = self.evidence.group_by("field", maintain_order=True).agg(*first, pl.col("critical").any())
+        seen = facts.select(list(empty)).collect()
+        names = set(seen["field"])
+        unseen = [] if self.extent == "all" else [name for name in self.result.fields if name not in names]
         both = pl.concat([seen, pl.DataFrame([{"field": name} for name in unseen], schema=seen.schema)])
         ranks = {name: place for place, name in enumerate(self.result.fields)}
         listed = (

@@ -55,9 +55,9 @@ def fit(extents: Sequence[Extent], room: int) -> list[int] | None:
     >>> fit([Extent(50, 50, True), Extent(60, 60)], 55) is None
     True
     """
-    least = [one.least for one in extents]
-    words = [max(one.least, one.word) for one in extents]
-    lines = [max(one.least, one.line) for one in extents]
+    least = [extent.least for extent in extents]
+    words = [max(extent.least, extent.word) for extent in extents]
+    lines = [max(extent.least, extent.line) for extent in extents]
     if sum(lines) <= room:
         return lines
     if sum(words) <= room:
@@ -130,14 +130,14 @@ class ScreenPage:
         """Add a heading."""
         from rich.text import Text
 
-        self._console.print(Text(self._drawn(text), style=style or "bold"))
+        self._console.print(Text(self._draw(text), style=style or "bold"))
 
     def spans(self, parts: Sequence[tuple[str, str]]) -> None:
         """Add a paragraph of several texts, each with its style."""
         from rich.text import Text
 
         self._console.print(
-            Text.assemble(*((self._drawn(text), style) for text, style in parts)),
+            Text.assemble(*((self._draw(text), style) for text, style in parts)),
             soft_wrap=False,
             overflow="fold",
         )
@@ -146,7 +146,7 @@ class ScreenPage:
         """Add a paragraph, or an empty line; it is wrapped where it is too long, never cut."""
         from rich.text import Text
 
-        self._console.print(Text(self._drawn(text), style=style), soft_wrap=False, overflow="fold")
+        self._console.print(Text(self._draw(text), style=style), soft_wrap=False, overflow="fold")
 
     def table(
         self, columns: Sequence[PageColumn], rows: Sequence[Sequence[str]], styles: Sequence[str] = ()
@@ -156,8 +156,8 @@ class ScreenPage:
         Every character of every cell is shown. Where the columns do not fit side by side, each row is a block
         of lines.
         """
-        cells = [[*map(self._drawn, map(str, row))] for row in rows]
-        columns = [replace(column, head=self._drawn(column.head)) for column in columns]
+        cells = [[*map(self._draw, map(str, row))] for row in rows]
+        columns = [replace(column, head=self._draw(column.head)) for column in columns]
         widths = self._fit(columns, cells)
         styled = zip_longest(cells, styles[: len(cells)], fillvalue="")
         if widths is None:
@@ -172,7 +172,7 @@ class ScreenPage:
         """Add labels with their texts, without a head; long texts go on below themselves."""
         from rich.table import Table
 
-        rows = [(self._drawn(label), self._drawn(text)) for label, text in rows]
+        rows = [(self._draw(label), self._draw(text)) for label, text in rows]
         extents = [measure([label for label, _ in rows], is_name=True), measure([text for _, text in rows])]
         label, text = fit(extents, self.width - 2) or (self.width // 3, self.width - 2 - self.width // 3)
         table = Table.grid(padding=(0, 2))
@@ -196,7 +196,7 @@ class ScreenPage:
         lines = [line.rstrip() for line in self._stream.getvalue().split("\n")]
         return "\n".join(lines).rstrip("\n") + "\n"
 
-    def _drawn(self, text: str) -> str:
+    def _draw(self, text: str) -> str:
         return draw_plainly(text) if self.screen.is_ascii else text
 
     def has_room(self, columns: Sequence[PageColumn], rows: Sequence[Sequence[str]]) -> bool:

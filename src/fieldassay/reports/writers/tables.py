@@ -49,10 +49,10 @@ class ReportTable(Struct, frozen=True):
         >>> ReportTable("", ("a", "n"), (("x", "1"),)).without("a").rows
         (('1',),)
         """
-        kept = [at for at, head in enumerate(self.heads) if head not in heads]
-        rows = tuple(tuple(row[at] for at in kept) for row in self.rows)
-        numbers = tuple(new for new, at in enumerate(kept) if at in self.aligned)
-        return ReportTable(self.caption, tuple(self.heads[at] for at in kept), rows, numbers)
+        columns = [at for at, head in enumerate(self.heads) if head not in heads]
+        rows = tuple(tuple(row[at] for at in columns) for row in self.rows)
+        numbers = tuple(new for new, at in enumerate(columns) if at in self.aligned)
+        return ReportTable(self.caption, tuple(self.heads[at] for at in columns), rows, numbers)
 
 
 class Part(Struct, frozen=True):
@@ -74,7 +74,7 @@ class Part(Struct, frozen=True):
     """The color of the title on a terminal."""
 
 
-class Told(Struct, frozen=True):
+class TextReport(Struct, frozen=True):
     """A whole report: a title, the warnings, the systems, the parts, and notes."""
 
     title: str
@@ -97,12 +97,12 @@ def render_markdown(parts: Iterable[Part]) -> str:
     return "".join(write_markdown(parts))
 
 
-def lay_out_markdown(told: Told) -> str:
+def lay_out_markdown(report: TextReport) -> str:
     """Return a report with its warnings, systems and notes as Markdown."""
-    lead = [Marked(f"**Warning:** {_markdown_text(warning)}.") for warning in told.warnings]
-    systems = [f"{name}: {text}" for name, text in told.systems]
-    notes = [Part("", [f"note: {note}" for note in told.notes])] if told.notes else []
-    return render_markdown([Part(told.title, systems, lead=lead, level=1), *told.parts, *notes])
+    lead = [Marked(f"**Warning:** {_markdown_text(warning)}.") for warning in report.warnings]
+    systems = [f"{name}: {text}" for name, text in report.systems]
+    notes = [Part("", [f"note: {note}" for note in report.notes])] if report.notes else []
+    return render_markdown([Part(report.title, systems, lead=lead, level=1), *report.parts, *notes])
 
 
 class _Room(Struct):
@@ -215,19 +215,19 @@ _DISPENSABLE = ("effect", "p", "n", "+/−/=")
 """The columns that a narrow screen does without, in this order."""
 
 
-def lay_out_terminal(told: Told, screen: Screen) -> str:
+def lay_out_terminal(report: TextReport, screen: Screen) -> str:
     """Return the report as text that fits the screen; nothing in it can move the cursor."""
     page = ScreenPage(screen)
-    page.title(told.title)
-    for warning in told.warnings:
+    page.title(report.title)
+    for warning in report.warnings:
         page.line(f"WARNING: {visible(warning)}", "bold")
-    if told.systems:
-        page.pairs(told.systems)
-    for part in told.parts:
+    if report.systems:
+        page.pairs(report.systems)
+    for part in report.parts:
         add_part(page, part)
-    if told.notes:
+    if report.notes:
         page.line()
-    for note in told.notes:
+    for note in report.notes:
         page.line(f"note: {visible(note)}", "dim")
     return page.text()
 

@@ -50,12 +50,16 @@ class FieldRow(Struct, frozen=True):
     @property
     def shown(self) -> tuple[Comparison, ...]:
         """Return the changes that are shown."""
-        return tuple(one for one in self.changes if one is not None and one.is_shown)
+        return tuple(change for change in self.changes if change is not None and change.is_shown)
 
     @property
     def lowest(self) -> float:
         """Return the value of the system that has most errors in the field."""
-        return min(float(one.value) for one in self.estimates if one is not None and one.value is not None)
+        return min(
+            float(estimate.value)
+            for estimate in self.estimates
+            if estimate is not None and estimate.value is not None
+        )
 
 
 class FieldsBySystem(Struct, frozen=True):
@@ -75,11 +79,15 @@ def tabulate_by_system(result: Result, systems: Sequence[str], mistakes: Sequenc
     reference = result.field_comparisons[0].systems[0] if result.field_comparisons else systems[0]
     ordered = (reference, *(name for name in systems if name != reference))
     estimates = {
-        system: {field: one for field, one in list_fields(result, system).items() if one.value is not None}
+        system: {
+            field: estimate
+            for field, estimate in list_fields(result, system).items()
+            if estimate.value is not None
+        }
         for system in ordered
     }
     compared = drop_silent(result, result.field_comparisons)
-    changes = {(one.systems[1], one.field): one for one in compared}
+    changes = {(change.systems[1], change.field): change for change in compared}
     by_field: dict[str, list[Mistake]] = {}
     for mistake in mistakes:
         by_field.setdefault(mistake.field, []).append(mistake)
@@ -93,29 +101,32 @@ def tabulate_by_system(result: Result, systems: Sequence[str], mistakes: Sequenc
                     [estimates[system].get(field) for system in ordered], changes.get((ordered[-1], field))
                 ),
                 tuple(changes.get((system, field)) for system in ordered),
-                tuple(next((one for one in wrong if one.system == system), None) for system in ordered),
+                tuple(
+                    next((mistake for mistake in wrong if mistake.system == system), None)
+                    for system in ordered
+                ),
                 _name_error(wrong, ordered),
             )
         )
     return FieldsBySystem(ordered, tuple(sorted(rows, key=_rank)))
 
 
-def _pair(found: Sequence[Estimate | None], change: Comparison | None) -> tuple[Estimate | None, ...]:
+def _pair(estimates: Sequence[Estimate | None], change: Comparison | None) -> tuple[Estimate | None, ...]:
     """Return the estimates of two systems with the values of their comparison, so that its change fits them.
 
     These are of the documents that both have a value for.
     """
-    if len(found) != 2 or change is None or change.difference is None:
-        return tuple(found)
-    values = zip(found, change.values, strict=True)
-    return tuple(None if one is None else replace(one, value=value) for one, value in values)
+    if len(estimates) != 2 or change is None or change.difference is None:
+        return tuple(estimates)
+    values = zip(estimates, change.values, strict=True)
+    return tuple(None if estimate is None else replace(estimate, value=value) for estimate, value in values)
 
 
 def _name_error(mistakes: Sequence[Mistake], systems: Sequence[str]) -> str:
     """Return the most frequent error of a field in plain words, with how often each of two makes it."""
     counts: dict[str, dict[str, int]] = {}
-    for one in mistakes:
-        counts.setdefault(one.diagnosis, {})[one.system] = one.count
+    for mistake in mistakes:
+        counts.setdefault(mistake.diagnosis, {})[mistake.system] = mistake.count
     if not counts:
         return ""
     worst = max(counts, key=lambda diagnosis: sum(counts[diagnosis].values()))
@@ -125,10 +136,10 @@ def _name_error(mistakes: Sequence[Mistake], systems: Sequence[str]) -> str:
 
 
 def _rank(row: FieldRow) -> tuple[int, float, str]:
-    losses = [one.difference or 0.0 for one in row.shown if one.verdict == "worse"]
+    losses = [change.difference or 0.0 for change in row.shown if change.verdict == "worse"]
     if losses:
         return 0, min(losses), row.field
-    gains = [one.difference or 0.0 for one in row.shown]
+    gains = [change.difference or 0.0 for change in row.shown]
     return (1, -max(gains), row.field) if gains else (2, row.lowest, row.field)
 
 
@@ -201,7 +212,11 @@ def _count_changes(table: FieldsBySystem, rows: Sequence[FieldRow]) -> ReportTab
     heads = ["field", clip(first, 16), f"{len(others)} others", "▼ worse", "▲ better"]
     cells = []
     for row in rows:
-        values = [one.value for one in row.estimates[1:] if one is not None and one.value is not None]
+        values = [
+            estimate.value
+            for estimate in row.estimates[1:]
+            if estimate is not None and estimate.value is not None
+        ]
         ends = [format_in_unit(end(values)) for end in (min, max)] if values else [NOTHING] * 2
         cells.append(
             [
@@ -209,7 +224,7 @@ def _count_changes(table: FieldsBySystem, rows: Sequence[FieldRow]) -> ReportTab
                 format_value(row.estimates[0]),
                 ends[0] if ends[0] == ends[1] else f"{ends[0].removesuffix('%')} to {ends[1]}",
                 *(
-                    _name_systems([one for one in row.shown if one.verdict == verdict])
+                    _name_systems([change for change in row.shown if change.verdict == verdict])
                     for verdict in ("worse", "better")
                 ),
             ]
@@ -219,8 +234,8 @@ def _count_changes(table: FieldsBySystem, rows: Sequence[FieldRow]) -> ReportTab
 
 def _name_systems(changes: Sequence[Comparison]) -> str:
     named = [
-        f"{clip(one.systems[1], 14)} {format_points(one.difference or 0.0, one.unit)}"
-        for one in sorted(changes, key=lambda one: -abs(one.difference or 0.0))[:2]
+        f"{clip(change.systems[1], 14)} {format_points(change.difference or 0.0, change.unit)}"
+        for change in sorted(changes, key=lambda change: -abs(change.difference or 0.0))[:2]
     ]
     return ", ".join([*named, *([f"{len(changes) - 2} more"] if len(changes) > 2 else [])])
 
@@ -228,7 +243,7 @@ def _name_systems(changes: Sequence[Comparison]) -> str:
 def describe_rest(table: FieldsBySystem, most: int = MOST_FIELDS) -> list[str]:
     """Return a line on the fields that are folded, and one on the signs of changes."""
     hidden, lines = table.rows[most:], []
-    tested = sum(one is not None and one.p is not None for row in table.rows for one in row.changes)
+    tested = sum(change is not None and change.p is not None for row in table.rows for change in row.changes)
     if hidden:
         names = [clip(row.field, _FIELD) for row in hidden]
         of = " without a clear change" if tested and not any(row.shown for row in hidden) else ""
@@ -247,9 +262,9 @@ def describe_rest(table: FieldsBySystem, most: int = MOST_FIELDS) -> list[str]:
 def worst_fields(table: FieldsBySystem, system: str) -> list[tuple[str, Estimate, Mistake | None]]:
     """Return the fields of a system with errors, the worst first, each with its most frequent error."""
     at = table.systems.index(system)
-    found = [
-        (row.field, one, row.mistakes[at])
+    fields = [
+        (row.field, estimate, row.mistakes[at])
         for row in table.rows
-        if (one := row.estimates[at]) is not None and one.value is not None and one.value < 1.0
+        if (estimate := row.estimates[at]) is not None and estimate.value is not None and estimate.value < 1.0
     ]
-    return sorted(found, key=lambda each: (each[1].value or 0.0, -each[1].n))
+    return sorted(fields, key=lambda each: (each[1].value or 0.0, -each[1].n))

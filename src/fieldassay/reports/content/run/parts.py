@@ -43,10 +43,10 @@ _ORDER = (GateAnswer.GO, GateAnswer.INCONCLUSIVE, GateAnswer.NO_GO)
 def add_answer(page: ScreenPage, summary: Summary, most: int) -> None:
     """Add the verdict, the recommendation with its reasons, at most so many fields, and all systems."""
     add_verdict(page, summary)
-    told = summary.recommendation
-    page.line(". ".join([told.answer, *told.reasons]))
-    if told.comparison:
-        page.line(told.comparison)
+    recommendation = summary.recommendation
+    page.line(". ".join([recommendation.answer, *recommendation.reasons]))
+    if recommendation.comparison:
+        page.line(recommendation.comparison)
     if summary.silent:
         page.line(summary.silent)
     page.line()
@@ -71,7 +71,7 @@ def describe_answers(decisions: Sequence[Decision]) -> str:
 
 def _list_answers(decisions: Sequence[Decision]) -> list[tuple[GateAnswer, str]]:
     names = {
-        answer: [clip(one.system, LONGEST_NAME) for one in decisions if one.answer is answer]
+        answer: [clip(decision.system, LONGEST_NAME) for decision in decisions if decision.answer is answer]
         for answer in _ORDER
     }
     return [(answer, f"{answer} {_list_names(named)}") for answer, named in names.items() if named]
@@ -79,9 +79,9 @@ def _list_answers(decisions: Sequence[Decision]) -> list[tuple[GateAnswer, str]]
 
 def _list_names(names: Sequence[str]) -> str:
     """Return names, and from some length on how many more there are."""
-    kept = names if len(names) <= _MOST else names[: _MOST - 2]
-    more = [f"{len(names) - len(kept)} more"] if len(kept) < len(names) else []
-    return ", ".join([*kept, *more])
+    shown = names if len(names) <= _MOST else names[: _MOST - 2]
+    more = [f"{len(names) - len(shown)} more"] if len(shown) < len(names) else []
+    return ", ".join([*shown, *more])
 
 
 def add_fields(page: ScreenPage, table: FieldsBySystem, most: int) -> None:
@@ -89,7 +89,7 @@ def add_fields(page: ScreenPage, table: FieldsBySystem, most: int) -> None:
     if not table.rows:
         return
     laid_out = fields_table(table, most, page.width)
-    verdicts = [{one.verdict for one in row.shown} for row in table.rows[:most]]
+    verdicts = [{change.verdict for change in row.shown} for row in table.rows[:most]]
     styles = [_CHANGED.get(next(iter(own)), "") if len(own) == 1 else "" for own in verdicts]
     last = len(laid_out.heads) - 1
     columns = [PageColumn(head, is_name=at < last) for at, head in enumerate(laid_out.heads)]
@@ -132,29 +132,31 @@ def shorten_names(
 
 def systems_table(summary: Summary) -> tuple[list[str], list[list[str]]]:
     """Return the heads and rows of the table of all systems."""
-    counts = {one.main.n for one in summary.standings if one.main is not None}
+    counts = {standing.main.n for standing in summary.standings if standing.main is not None}
     name = summary.main
     cells = {
-        "place": [one.place for one in summary.standings],
+        "place": [standing.place for standing in summary.standings],
         "system": list(summary.systems),
         f"{name},\nn = {next(iter(counts)):,}" if len(counts) == 1 else name: [
-            _main(one, has_n=len(counts) > 1) for one in summary.standings
+            _main(standing, has_n=len(counts) > 1) for standing in summary.standings
         ],
-        "critical\naccuracy": [format_value(one.critical) for one in summary.standings],
+        "critical\naccuracy": [format_value(standing.critical) for standing in summary.standings],
         "cost of\n1,000": [
-            NOTHING if one.cost is None or one.cost.value is None else format_cost(one.cost.value)
-            for one in summary.standings
+            NOTHING
+            if standing.cost is None or standing.cost.value is None
+            else format_cost(standing.cost.value)
+            for standing in summary.standings
         ],
-        "median\ntime": [format_value(one.median) for one in summary.standings],
+        "median\ntime": [format_value(standing.median) for standing in summary.standings],
         "failed\nanswers": [f"{count:,}" for count in summary.failed],
     }
-    kept = [head for head, column in cells.items() if any(cell != NOTHING for cell in column)]
-    return kept, [list(row) for row in zip(*(cells[head] for head in kept), strict=True)]
+    heads = [head for head, column in cells.items() if any(cell != NOTHING for cell in column)]
+    return heads, [list(row) for row in zip(*(cells[head] for head in heads), strict=True)]
 
 
-def _main(one: Standing, *, has_n: bool) -> str:
-    count = f" n = {one.main.n:,}" if has_n and one.main is not None else ""
-    return f"{format_both(one.main)}{count}"
+def _main(standing: Standing, *, has_n: bool) -> str:
+    count = f" n = {standing.main.n:,}" if has_n and standing.main is not None else ""
+    return f"{format_both(standing.main)}{count}"
 
 
 # The parts of a run's report, the answer first: what Markdown, step summaries and comments lay out.
@@ -174,9 +176,11 @@ def report_parts(summary: Summary) -> Iterator[Part]:
 
 def answer_part(summary: Summary) -> Part:
     """Return the recommendation with its reasons, the table of all systems, and the method."""
-    told = summary.recommendation
-    order = "; ".join(filter(None, [told.comparison, summary.silent]))
-    sentences = [format_markdown(text, 600) for text in (told.answer, *told.reasons, order) if text]
+    recommendation = summary.recommendation
+    order = "; ".join(filter(None, [recommendation.comparison, summary.silent]))
+    sentences = [
+        format_markdown(text, 600) for text in (recommendation.answer, *recommendation.reasons, order) if text
+    ]
     heads, rows = systems_table(summary)
     fields = fields_table(summary.fields)
     counts, method = describe_counts(summary.standings), describe_method(summary)
@@ -254,16 +258,21 @@ def _metrics(summary: Summary) -> Part:
 
 def _suspicious(summary: Summary) -> Iterator[Part]:
     """Yield the gold values that all or most systems contradict, and how many documents were looked at."""
-    found, title = summary.suspicious, "Suspicious gold"
-    if len(summary.systems) < FEWEST or (not found.values and found.looked == found.documents):
+    suspicious, title = summary.suspicious, "Suspicious gold"
+    if len(summary.systems) < FEWEST or (not suspicious.values and suspicious.looked == suspicious.documents):
         return
-    extent = f"{found.extent[:1].upper()}{found.extent[1:]}."
-    if not found.values:
+    extent = f"{suspicious.extent[:1].upper()}{suspicious.extent[1:]}."
+    if not suspicious.values:
         yield Part(title, lead=[f"Nothing suspicious. {extent}"])
         return
     rows = [
-        [one.doc, one.path, *format_pair(one.gold, one.agreed, 60), f"{one.systems} of {one.of}"]
-        for one in found.values
+        [
+            suspicion.doc,
+            suspicion.path,
+            *format_pair(suspicion.gold, suspicion.agreed, 60),
+            f"{suspicion.systems} of {suspicion.of}",
+        ]
+        for suspicion in suspicious.values
     ]
     lead = f"Systems agree with each other, against gold. Have a person check these values. {extent}"
     hidden = summary.hidden_suspicious
@@ -297,4 +306,4 @@ def _slice(summary: Summary, table: SliceTable) -> Part:
 
 def count_documents(line: SummaryLine) -> str:
     """Return the documents behind a line, of all systems together."""
-    return f"{max((one.documents for one in line.estimates if one is not None), default=0):,}"
+    return f"{max((estimate.documents for estimate in line.estimates if estimate is not None), default=0):,}"

@@ -20,7 +20,7 @@ from fieldassay.metrics.result.verdicts import (
     Verdict,
 )
 from fieldassay.reports.wording import describe_comparison, describe_first
-from fieldassay.reports.writers.tables import Part, ReportTable, Told
+from fieldassay.reports.writers.tables import Part, ReportTable, TextReport
 from fieldassay.runs.files import GATES, find_changed
 from fieldassay.runs.run import Run
 
@@ -80,11 +80,13 @@ def describe_comparisons(
     """Return the comparisons of systems with the reference, None without any; `names` are metrics' names."""
     if not comparisons:
         return None
-    overall = [one for one in comparisons if not one.slice and one.field is None] or list(comparisons)
-    lines = [describe_comparison(one.best_last, names) for one in comparisons[:MOST_LINES]]
+    overall = [
+        comparison for comparison in comparisons if not comparison.slice and comparison.field is None
+    ] or list(comparisons)
+    lines = [describe_comparison(comparison.best_last, names) for comparison in comparisons[:MOST_LINES]]
     hidden = len(comparisons) - len(lines)
     more = [f"and {hidden:,} more comparisons in {FILE}"] if hidden else []
-    first = [describe_first(one) for one in rankings if one.metric == overall[0].metric]
+    first = [describe_first(ranking) for ranking in rankings if ranking.metric == overall[0].metric]
     method = explain_p(count_tested(overall, rankings))
     return Part(TITLE, lines, end=[*more, *filter(None, first), method])
 
@@ -92,9 +94,9 @@ def describe_comparisons(
 def count_tested(family: Sequence[Comparison], rankings: Sequence[Ranking]) -> int:
     """Return the number of tests behind the adjusted p values of comparisons and rankings, each once."""
     compared = {
-        (one.metric, one.field, *one.slice.items(), frozenset(one.systems))
-        for one in family
-        if one.p is not None
+        (comparison.metric, comparison.field, *comparison.slice.items(), frozenset(comparison.systems))
+        for comparison in family
+        if comparison.p is not None
     }
     return len(
         compared
@@ -143,21 +145,21 @@ def list_repeats(result: Result) -> tuple[RepeatsShown, ...]:
     """Return what is to be said of each system with repeated runs."""
     return tuple(
         RepeatsShown(
-            one.system,
-            f"{format_count(one.runs, 'run')} of {clip(one.system, 60)}",
-            tuple(_sentences(result, one)),
-            tuple(_line(value, one.runs) for value in one.flaky[:MOST_FLAKY_SHOWN]),
-            max(0, len(one.flaky) - MOST_FLAKY_SHOWN),
+            repeats.system,
+            f"{format_count(repeats.runs, 'run')} of {clip(repeats.system, 60)}",
+            tuple(_sentences(result, repeats)),
+            tuple(_line(value, repeats.runs) for value in repeats.flaky[:MOST_FLAKY_SHOWN]),
+            max(0, len(repeats.flaky) - MOST_FLAKY_SHOWN),
         )
-        for one in result.repeats
+        for repeats in result.repeats
     )
 
 
 def _sentences(result: Result, repeats: Repeats) -> Iterator[str]:
     estimates = {
-        (one.metric, one.parameters.get("k")): one
-        for one in result.estimates
-        if one.system == repeats.system and one.field is None and not one.slice
+        (estimate.metric, estimate.parameters.get("k")): estimate
+        for estimate in result.estimates
+        if estimate.system == repeats.system and estimate.field is None and not estimate.slice
     }
     for what, prefix in (("documents are perfect", ""), ("gold values are right", "value_")):
         first, always, once = (
@@ -188,25 +190,27 @@ def _line(value: FlakyValue, runs: int) -> FlakyLine:
 
 
 def _describe_answers(answers: tuple[AnswerCount, ...]) -> str:
-    told = [
+    texts = [
         f"{each.runs} x {'no answer' if each.answer is None else format_json(each.answer, 24)}"
         f"{' (right)' if each.is_right else ''}"
         for each in answers[:_ANSWERS]
     ]
     more = sum(each.runs for each in answers[_ANSWERS:])
-    return ", ".join([*told, *([f"{more} x others"] if more else [])])
+    return ", ".join([*texts, *([f"{more} x others"] if more else [])])
 
 
 def repeats_parts(shown: tuple[RepeatsShown, ...]) -> Iterator[Part]:
     """Yield a part for each system with repeated runs."""
-    for one in shown:
+    for repeats in shown:
         rows = [
             [clip(line.document, 40), clip(line.path, 40), line.right, line.vote, line.answers]
-            for line in one.flaky
+            for line in repeats.flaky
         ]
         heads = ["document", "flaky value", "right", "vote", "answers"]
-        more = [f"and {one.hidden} more in metrics.json"] if one.hidden else []
-        yield Part(one.title, one.sentences, [ReportTable("", heads, rows, ())] if rows else [], end=more)
+        more = [f"and {repeats.hidden} more in metrics.json"] if repeats.hidden else []
+        yield Part(
+            repeats.title, repeats.sentences, [ReportTable("", heads, rows, ())] if rows else [], end=more
+        )
 
 
 # Gates in a report, and the GO / NO-GO page.
@@ -241,20 +245,20 @@ def gates_parts(decisions: Sequence[Decision]) -> list[Part]:
     ]
 
 
-def describe_page(found: DecisionPage) -> Told:
+def describe_page(page: DecisionPage) -> TextReport:
     """Return the GO / NO-GO page: runs, records, and each system with its gates and their evidence."""
-    sources = [("about", found.description)] if found.description else []
-    sources += [("run", line) for line in _run_lines(found)]
-    sources += [("records", found.records)] if found.records else []
-    parts = [part for decision in found.decisions for part in _decision_parts(decision)]
-    if found.invalid:
-        parts.append(Part("Records that do not count", [clip(str(one), _LONG) for one in found.invalid]))
-    return Told(
-        f"{clip(found.name, 100)}: {found.answer}",
+    sources = [("about", page.description)] if page.description else []
+    sources += [("run", line) for line in _run_lines(page)]
+    sources += [("records", page.records)] if page.records else []
+    parts = [part for decision in page.decisions for part in _decision_parts(decision)]
+    if page.invalid:
+        parts.append(Part("Records that do not count", [clip(str(fault), _LONG) for fault in page.invalid]))
+    return TextReport(
+        f"{clip(page.name, 100)}: {page.answer}",
         (),
         tuple((name, clip(text, _LONG)) for name, text in sources),
         tuple(parts),
-        tuple(clip(remark, _LONG) for remark in found.remarks),
+        tuple(clip(remark, _LONG) for remark in page.remarks),
     )
 
 
@@ -279,9 +283,9 @@ def _decision_parts(decision: Decision) -> list[Part]:
     ]
 
 
-def _run_lines(found: DecisionPage) -> list[str]:
+def _run_lines(page: DecisionPage) -> list[str]:
     lines = []
-    for run in found.runs:
+    for run in page.runs:
         spec = f"{run.spec} ({run.digest[:8]}), " if run.digest else ""
         started = f", scored {run.started}" if run.started else ""
         lines.append(
@@ -355,24 +359,24 @@ def _cell(outcome: GateOutcome) -> str:
 
 def _undecided(decisions: Sequence[Decision]) -> list[str]:
     """Return the reasons for gates that say neither yes nor no, a line each; equal reasons together."""
-    found: dict[tuple[str, str], list[str]] = {}
+    undecided: dict[tuple[str, str], list[str]] = {}
     for decision in decisions:
         for outcome in decision.outcomes:
             if outcome.verdict in (Verdict.INCONCLUSIVE, Verdict.NO_LOSS):
                 gate = outcome.title if outcome.title == UNGATED else outcome.gate
-                found.setdefault((f"{outcome.verdict}: {gate}", outcome.rule), []).append(decision.system)
-    return [f"{gate} ({', '.join(systems)}): {rule}" for (gate, rule), systems in found.items()]
+                undecided.setdefault((f"{outcome.verdict}: {gate}", outcome.rule), []).append(decision.system)
+    return [f"{gate} ({', '.join(systems)}): {rule}" for (gate, rule), systems in undecided.items()]
 
 
 def _skipped(decisions: Sequence[Decision]) -> list[str]:
     """Return the reasons for gates that do not apply, a line for all with one reason."""
-    found: dict[str, dict[str, None]] = {}
+    skipped: dict[str, dict[str, None]] = {}
     for decision in decisions:
         for outcome in decision.outcomes:
             if outcome.verdict is Verdict.SKIPPED:
-                found.setdefault(outcome.rule, {})[str(outcome.gate)] = None
+                skipped.setdefault(outcome.rule, {})[str(outcome.gate)] = None
     return [
         f"SKIPPED: {next(iter(gates)) if len(gates) == 1 else f'{len(gates):,} gates'}: "
         f"{rule.removeprefix('does not apply: ')}"
-        for rule, gates in found.items()
+        for rule, gates in skipped.items()
     ]

@@ -73,10 +73,10 @@ class SummaryTable(Struct, frozen=True):
 
 def list_grids(result: Result) -> tuple[SummaryTable, ...]:
     """Return the tables of the decisions to fill a field, if they were requested by name or group."""
-    asked = _asked(result)
-    if not asked & {"fda", "hr", "mr", "rfa"}:
+    requested = _list_requested(result)
+    if not requested & {"fda", "hr", "mr", "rfa"}:
         return ()
-    return tuple(grid for system in result.systems for grid in _presence(result, system, asked))
+    return tuple(grid for system in result.systems for grid in _presence(result, system, requested))
 
 
 LEVELS = {"perfect": 1.0, "0.8 and more": 0.8, "0.5 and more": 0.5, "below 0.5": 1e-6, "0": -1.0}
@@ -92,22 +92,29 @@ def share_levels(evidence: pl.LazyFrame, result: Result) -> dict[str, list[tuple
 
     is_silent = pl.col("outcome") == "absent"
     counted = {
-        one.system: one.regime == "baseline" for one in result.estimates if one.metric == "field_accuracy"
+        estimate.system: estimate.regime == "baseline"
+        for estimate in result.estimates
+        if estimate.metric == "field_accuracy"
     }
     score = pl.when(is_silent).then(1.0).otherwise(pl.col("score").fill_null(0.0))
     level = pl.lit("0")
     for name, least in reversed(LEVELS.items()):
         level = pl.when(score >= least - SLACK).then(pl.lit(name)).otherwise(level)
     rows = evidence.filter((pl.col("kind") == "value") & (pl.col("outcome") != "failed"))
-    found = rows.group_by("system", "field", level=level, silent=is_silent).len().collect()
+    level_counts = rows.group_by("system", "field", level=level, silent=is_silent).len().collect()
     shares: dict[str, list[tuple[str, ...]]] = {}
     for system in result.systems:
-        own = found.filter((pl.col("system") == system) & (~pl.col("silent") | counted.get(system, False)))
+        own = level_counts.filter(
+            (pl.col("system") == system) & (~pl.col("silent") | counted.get(system, False))
+        )
         counts: dict[str, dict[str, int]] = {}
         for field, name, count in own.select("field", "level", "len").iter_rows():
             counts.setdefault(field, dict.fromkeys(LEVELS, 0))[name] += count
         shares[system] = [
-            (field, *(format_share(one / sum(counts[field].values()), 0) for one in counts[field].values()))
+            (
+                field,
+                *(format_share(number / sum(counts[field].values()), 0) for number in counts[field].values()),
+            )
             for field in result.fields
             if any(list(counts.get(field, dict.fromkeys(LEVELS, 0)).values())[1:-1])
         ]
@@ -124,20 +131,20 @@ def list_levels(evidence: pl.LazyFrame, result: Result) -> Iterator[SummaryTable
             )
 
 
-def _asked(result: Result) -> set[str]:
+def _list_requested(result: Result) -> set[str]:
     """Return the names of the metrics that the spec or the command names, groups opened."""
-    groups, found = list_groups(), set[str]()
+    groups, names = list_groups(), set[str]()
     own = set(map(str, result.run.get("definitions", ())))
     for text in result.run.get("asked", ()):
         name = parse_metric(str(text)).name
-        found |= {name} if name in own else {name, *groups.get(name, ())}
-    return found
+        names |= {name} if name in own else {name, *groups.get(name, ())}
+    return names
 
 
-def _presence(result: Result, system: str, asked: set[str]) -> list[SummaryTable]:
+def _presence(result: Result, system: str, requested: set[str]) -> list[SummaryTable]:
     """Return the four counts and their decisions, by field and over all; nothing without fields."""
     table = tabulate_estimates(result, system)
-    columns = {label: name for label, name in DECISIONS.items() if name in asked}
+    columns = {label: name for label, name in DECISIONS.items() if name in requested}
     fields = list(dict.fromkeys(field for name in columns.values() for field in table.get(name, {})))
     if not any(fields):
         return []
@@ -150,14 +157,14 @@ def _presence(result: Result, system: str, asked: set[str]) -> list[SummaryTable
         for field in (*filter(None, fields), None)
     ]
     head = ("field", *PRESENCE, *columns)
-    kept = rows if len(rows) <= MOST_ROWS else [*rows[: MOST_ROWS - 1], rows[-1]]
-    return [SummaryTable(f"Filled or empty, {system}", head, tuple(kept), len(rows) - len(kept))]
+    shown = rows if len(rows) <= MOST_ROWS else [*rows[: MOST_ROWS - 1], rows[-1]]
+    return [SummaryTable(f"Filled or empty, {system}", head, tuple(shown), len(rows) - len(shown))]
 
 
 def _count(table: Mapping[str, Mapping[str | None, Estimate]], label: str, field: str | None) -> str:
-    found = next((table[name][field] for name in PRESENCE[label] if field in table.get(name, {})), None)
-    if found is not None or label != "both":
-        return format_value(found)
+    estimate = next((table[name][field] for name in PRESENCE[label] if field in table.get(name, {})), None)
+    if estimate is not None or label != "both":
+        return format_value(estimate)
     parts = [table.get(name, {}).get(field) for name in ("correct", "wrong")]
     return NOTHING if None in parts else f"{sum(part.value or 0 for part in parts if part is not None):,.0f}"
 
@@ -264,7 +271,7 @@ class Summary(Struct, frozen=True, eq=False):
     @property
     def systems(self) -> tuple[str, ...]:
         """Return the names of the systems, the best by the main metric first."""
-        return tuple(one.system for one in self.standings)
+        return tuple(standing.system for standing in self.standings)
 
 
 def summarize(
@@ -279,8 +286,8 @@ def summarize(
     `shows_all` puts every requested metric at the head instead of the usual ones.
     """
     standings = list_standings(result, decisions)
-    systems = tuple(one.system for one in standings)
-    main = next((one.main for one in standings if one.main is not None), None)
+    systems = tuple(standing.system for standing in standings)
+    main = next((standing.main for standing in standings if standing.main is not None), None)
     paths = input_paths(result)
     mistakes, losses, suspicious, levels = _find(result, evidence, systems)
     violated = worst_first(result.checks)
@@ -303,7 +310,7 @@ def summarize(
         method=_method(result),
         notes=tuple(hide_folders(text, paths) for text in _grouped(result.notes, systems)),
         warnings=tuple(hide_folders(text, paths) for text in _grouped(result.warnings, systems)),
-        decisions=tuple(sorted(decisions, key=lambda one: _place_of(one.system, systems))),
+        decisions=tuple(sorted(decisions, key=lambda decision: _place_of(decision.system, systems))),
         silent=describe_silent(result),
         compared=describe_comparisons(
             drop_silent(result, result.comparisons),
@@ -318,10 +325,10 @@ def summarize(
     )
 
 
-def cut_suspicious(found: SuspiciousGold) -> dict[str, Any]:
+def cut_suspicious(suspicious: SuspiciousGold) -> dict[str, Any]:
     """Return the first suspicious gold values and the number of the others, as a summary has them."""
-    first = replace(found, values=found.values[:MOST_SUSPICIOUS])
-    return {"suspicious": first, "hidden_suspicious": len(found.values) - len(first.values)}
+    first = replace(suspicious, values=suspicious.values[:MOST_SUSPICIOUS])
+    return {"suspicious": first, "hidden_suspicious": len(suspicious.values) - len(first.values)}
 
 
 _Found: TypeAlias = tuple[
@@ -365,8 +372,8 @@ def inner_mapping(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     >>> inner_mapping({"spec": None}, "spec")
     {}
     """
-    found = data.get(key)
-    return found if isinstance(found, Mapping) else {}
+    inner = data.get(key)
+    return inner if isinstance(inner, Mapping) else {}
 
 
 def input_paths(result: Result) -> tuple[str, ...]:
@@ -395,11 +402,11 @@ def _merged(group: list[str]) -> list[str]:
 def _headline(result: Result, systems: tuple[str, ...], shows_all: bool) -> tuple[SummaryLine, ...]:
     calls = [parse_metric(text) for text in result.run.get("metrics", ())]
     own = [call for call in calls if call.name in result.run.get("definitions", ()) and is_whole(call)]
-    known = {call.name for call in own}
+    defined = {call.name for call in own}
     usual = {
         call.name: call
         for call in reversed(calls)
-        if call.name in HEADLINE and call.name not in known and is_whole(call)
+        if call.name in HEADLINE and call.name not in defined and is_whole(call)
     }
     if shows_all or not (usual or own):
         lines = [_line(result, systems, call, name_call(call, result.run)) for call in calls]
@@ -412,14 +419,18 @@ def _headline(result: Result, systems: tuple[str, ...], shows_all: bool) -> tupl
         lines += [
             _line(result, systems, call, name_call(call, result.run))
             for call in calls
-            if call in named and call.name not in {*known, *HEADLINE} and is_whole(call)
+            if call in named and call.name not in {*defined, *HEADLINE} and is_whole(call)
         ]
-    told = [line for line in lines if any(line.estimates)]
+    filled = [line for line in lines if any(line.estimates)]
     if shows_all:
-        return tuple(told)
+        return tuple(filled)
     main = find_main(result)
-    told.sort(key=lambda line: not any(main and one and is_same_metric(one, main) for one in line.estimates))
-    return tuple(line for line in told if any(_says_something(estimate) for estimate in line.estimates))
+    filled.sort(
+        key=lambda line: (
+            not any(main and estimate and is_same_metric(estimate, main) for estimate in line.estimates)
+        )
+    )
+    return tuple(line for line in filled if any(_says_something(estimate) for estimate in line.estimates))
 
 
 def is_whole(call: MetricCall) -> bool:
@@ -437,8 +448,8 @@ def _says_something(estimate: Estimate | None) -> bool:
 
 
 def _line(result: Result, systems: tuple[str, ...], call: MetricCall, label: str) -> SummaryLine:
-    found = {estimate.system: estimate for estimate in reversed(list(result.select(call)))}
-    return SummaryLine(label, tuple(found.get(system) for system in systems))
+    estimates = {estimate.system: estimate for estimate in reversed(list(result.select(call)))}
+    return SummaryLine(label, tuple(estimates.get(system) for system in systems))
 
 
 def _failures(counts: Mapping[str, Any]) -> str:
@@ -479,14 +490,18 @@ def describe_method(summary: Summary, most_systems: int | None = None) -> str:
     is_short = most_systems is not None and len(summary.systems) > most_systems
     sliced = [line for table in summary.slices for line in table.lines]
     lines = summary.headline[:1] if is_short else (*summary.headline, *sliced)
-    is_marked = any(is_narrow(one) for line in lines for one in line.estimates)
+    is_marked = any(is_narrow(estimate) for line in lines for estimate in line.estimates)
     return f"{summary.method}; {FEW}" if is_marked else summary.method
 
 
 def _count_documents(result: Result) -> str:
     families = inner_mapping(result.counts, "families")
-    told = format_count(int(result.counts.get("documents", 0)), "document")
-    return f"{told} in {format_count(families['families'], 'family', 'families')}" if families else told
+    documents = format_count(int(result.counts.get("documents", 0)), "document")
+    return (
+        f"{documents} in {format_count(families['families'], 'family', 'families')}"
+        if families
+        else documents
+    )
 
 
 def describe_units(bootstrap: Mapping[str, Any]) -> str:

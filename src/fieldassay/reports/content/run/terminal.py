@@ -71,8 +71,8 @@ def _parts(page: ScreenPage, parts: Iterable[Part]) -> None:
 
 def _hint(page: ScreenPage, summary: Summary) -> None:
     """Add a line on the parts of the whole report that the answer leaves out."""
-    gates = max((len(one.outcomes) for one in summary.decisions), default=0)
-    violations = sum(one.violations for one in summary.checks)
+    gates = max((len(decision.outcomes) for decision in summary.decisions), default=0)
+    violations = sum(count.violations for count in summary.checks)
     parts = [
         "all metrics",
         "all fields",
