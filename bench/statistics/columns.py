@@ -107,7 +107,7 @@ def open_arena(size: Ints, systems: Mapping[str, Ints], metric: str, seed: int =
     """Return the arena of several systems, by their right values in documents of these sizes."""
     bound = _bind(metric)
     needs = list_needs(bound.recipe)
-    statistics = dict.fromkeys((*list_kept((bound,)), *needs.drawn, *needs.plain))
+    statistics = dict.fromkeys((*list_kept((bound,)), *needs.resampled, *needs.plain))
     kept = {
         name: {one: Sum((None,), _measure(one, size, right)[None, :]) for one in statistics}
         for name, right in systems.items()

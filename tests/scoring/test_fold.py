@@ -224,7 +224,7 @@ def test_a_number_too_large_to_be_true_names_the_document():
 
 def test_two_systems_on_the_same_documents_share_their_weights():
     judged, table = batch(NAMES)
-    names = [statistic for statistic in PLAN.drawn if isinstance(statistic, RowSum)]
+    names = [statistic for statistic in PLAN.resampled if isinstance(statistic, RowSum)]
     both = [fold(PLAN, replace(judged, system=system), table).slices[None].sums for system in ("s", "t")]
     assert all(np.array_equal(both[0][name].values, both[1][name].values) for name in names)
 

@@ -71,17 +71,17 @@ class RecordedInputs(msgspec.Struct, frozen=True):
     @property
     def opened(self) -> dict[str, str]:
         """Return the path to open for each of the predictions: of those of an extraction, its folder."""
-        given = {} if self.given is None else self.given.predictions
-        return {name: given.get(name, label) for name, label in self.predictions.items()}
+        paths = {} if self.given is None else self.given.predictions
+        return {name: paths.get(name, label) for name, label in self.predictions.items()}
 
     def by_system(self, paths: Mapping[str, str]) -> dict[str, str | tuple[str, ...]]:
         """Return paths of predictions by system, several for one with repeated runs in files of their own."""
         system_of = {name: system for system, names in self.repeats.items() for name in names}
-        found: dict[str, tuple[str, ...]] = {}
+        paths_of: dict[str, tuple[str, ...]] = {}
         for name, path in paths.items():
             system = system_of.get(name, name)
-            found[system] = tuple(dict.fromkeys((*found.get(system, ()), path)))
-        return {system: given[0] if len(given) == 1 else given for system, given in found.items()}
+            paths_of[system] = tuple(dict.fromkeys((*paths_of.get(system, ()), path)))
+        return {system: files[0] if len(files) == 1 else files for system, files in paths_of.items()}
 
 
 class Provenance(msgspec.Struct, frozen=True):
@@ -151,9 +151,9 @@ def parts_of(facts: Mapping[str, Any]) -> tuple[RunPart, ...]:
     where, only, limit = (facts.get(name) for name in ("where", "only", "limit"))
     parts = [RunPart(f"documents with {', '.join(map(str, where))[:200]}", "--where")] if where else []
     parts += [RunPart("chosen documents", "--only")] if only is not None else []
-    if held := facts.get("holdout"):
-        words = "for the verdict" if held.endswith("--verdict") else "for choosing"
-        parts.append(RunPart(f"the part {words}", f"{HOLDOUT} {held}"))
+    if holdout := facts.get("holdout"):
+        words = "for the verdict" if holdout.endswith("--verdict") else "for choosing"
+        parts.append(RunPart(f"the part {words}", f"{HOLDOUT} {holdout}"))
     return (*parts, *([RunPart(f"the first {limit} documents", "--limit")] if limit is not None else []))
 
 

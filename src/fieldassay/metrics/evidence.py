@@ -241,7 +241,7 @@ def read_families(documents: pl.DataFrame, cluster: str | None) -> dict[str, str
     if cluster is None:
         return {}
     name = f"group_{cluster}"
-    held = documents[name if name in documents.columns else cluster].to_list()
+    column = documents[name if name in documents.columns else cluster].to_list()
     names = documents["doc"].to_list()
-    groups = [(one,) if isinstance(one, str) else tuple(one or ()) for one in held]
+    groups = [(value,) if isinstance(value, str) else tuple(value or ()) for value in column]
     return dict(zip(names, name_families(names, groups), strict=True))

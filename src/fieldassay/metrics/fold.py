@@ -85,10 +85,10 @@ class FoldPlan(Struct, frozen=True, dict=True):
         return tuple(bind_metric(call, self.vocabulary) for call in self.compared)
 
     @cached_property
-    def kept(self) -> Mapping[Statistic, bool]:
+    def kept_statistics(self) -> Mapping[Statistic, bool]:
         """Return the statistics kept document by document, and whether they are kept field by field."""
         if self.keeps_statistics:
-            return dict.fromkeys((*self.drawn, *self.plain), True)
+            return dict.fromkeys((*self.resampled, *self.plain), True)
         also = tuple(bind_metric(call, self.vocabulary) for call in self.also_kept)
         return list_kept(
             (*self.compared_bound, *also), tuple(bound for bound in also if bound.metric.scope != "overall")
@@ -100,11 +100,11 @@ class FoldPlan(Struct, frozen=True, dict=True):
         return bind_metric(parse_metric(self.score or "accuracy"), self.vocabulary)
 
     @cached_property
-    def drawn(self) -> tuple[Statistic, ...]:
+    def resampled(self) -> tuple[Statistic, ...]:
         """Return the statistics that need bootstrap sums."""
         needs = [list_needs(bound.recipe) for bound in self.bound]
-        sizes = [one.sizes for one in needs if self.cluster is not None]
-        return tuple(dict.fromkeys(chain.from_iterable((*(one.drawn for one in needs), *sizes))))
+        sizes = [need.sizes for need in needs if self.cluster is not None]
+        return tuple(dict.fromkeys(chain.from_iterable((*(need.resampled for need in needs), *sizes))))
 
     @cached_property
     def plain(self) -> tuple[Statistic, ...]:
@@ -112,8 +112,8 @@ class FoldPlan(Struct, frozen=True, dict=True):
         needed = dict.fromkeys(
             statistic for bound in self.bound for statistic in list_needs(bound.recipe).plain
         )
-        drawn = set(self.drawn)
-        return tuple(statistic for statistic in needed if statistic not in drawn)
+        resampled = set(self.resampled)
+        return tuple(statistic for statistic in needed if statistic not in resampled)
 
     @cached_property
     def numbers(self) -> tuple[str, ...]:
@@ -173,7 +173,7 @@ def fold(plan: FoldPlan, evidence: BatchEvidence, documents: DocumentTable) -> P
     if documents.documents != evidence.documents:
         raise ValueError("the document table and the evidence list different documents")
     columns = DocumentColumns(evidence, documents)
-    values = value_documents(plan.bound, plan.score_of if plan.score else None, columns, plan.kept)
+    values = value_documents(plan.bound, plan.score_of if plan.score else None, columns, plan.kept_statistics)
     return _fold(plan, columns, [values.numbers], values)
 
 
@@ -188,7 +188,7 @@ def fold_repeats(
     parts = [DocumentColumns(evidence, table) for evidence, table in runs]
     columns = RepeatedColumns.join(parts, votes.values)
     score_of = whole.score_of if whole.score else None
-    values = value_documents(whole.bound, score_of, columns, whole.kept)
+    values = value_documents(whole.bound, score_of, columns, whole.kept_statistics)
     singles = [{name: run.number(name) for name in values.numbers} for run in parts]
     folded = _fold(whole, columns, singles, values)
     return replace(folded, system=system, repeats=len(runs), flaky=rank_flaky(votes.flaky, len(runs)))
@@ -203,18 +203,20 @@ def _fold(
     members = everything | list_members(table.groups, plan.slice_keys)
     every = list(members.values())
     families = name_families(table.documents, table.groups.get(plan.cluster or ""))
-    once = tuple(InAnyRun(one) for one in (*plan.drawn, *plan.plain) if counts_documents(one))
+    once = tuple(
+        InAnyRun(statistic) for statistic in (*plan.resampled, *plan.plain) if counts_documents(statistic)
+    )
     plain = _hold_documents(columns, (*plan.plain, *(once if len(numbered) > 1 else ())), families, plan.seed)
-    drawn = _hold_documents(columns, plan.drawn, families, plan.seed)
+    resampled = _hold_documents(columns, plan.resampled, families, plan.seed)
     slices = {
         key: SliceSums(
             sums,
             _join_numbers(numbered, rows, plan.numbers),
             len(rows),
             len(numbered),
-            ((drawn, rows),),
-            {} if plan.cluster is None else drawn.list_families(rows),
-            {} if plan.cluster is None else _own_numbers(numbered, rows, plan.numbers, drawn.keys),
+            ((resampled, rows),),
+            {} if plan.cluster is None else resampled.list_families(rows),
+            {} if plan.cluster is None else _own_numbers(numbered, rows, plan.numbers, resampled.keys),
         )
         for (key, rows), sums in zip(members.items(), plain.sum_each(every, 0), strict=True)
     }
@@ -244,8 +246,8 @@ def _own_numbers(
 def _hold_documents(
     columns: DocumentColumns, statistics: Sequence[Statistic], families: Sequence[str], seed: int
 ) -> UndrawnDocuments:
-    held = {one: Sum(columns.fields(one), columns.values(one)) for one in statistics}
-    return UndrawnDocuments.hold(families, seed, held)
+    sums = {statistic: Sum(columns.fields(statistic), columns.values(statistic)) for statistic in statistics}
+    return UndrawnDocuments.hold(families, seed, sums)
 
 
 def merge(first: Partial, second: Partial) -> Partial:
@@ -388,12 +390,12 @@ class _Errors(Struct, frozen=True, eq=False, dict=True):
         doc = np.repeat(np.arange(len(units)), sizes)
         at = order[np.arange(len(doc)) - start[doc] + first[self.docs[units]][doc]]
         is_mended, is_whole = self.unit[at] == units[doc], evidence.kind[self.rows[units]] != Kind.VALUE
-        one = _mend_rows(evidence, at, is_mended, (self.is_answer[units] | is_whole)[doc])
+        batch = _mend_rows(evidence, at, is_mended, (self.is_answer[units] | is_whole)[doc])
         is_extra = is_whole & (evidence.outcome[self.rows[units]] == Outcome.SPURIOUS)
-        one.outcome[is_mended & (is_extra & ~self.is_answer[units])[doc]] = _GONE
-        self._mend_items(one, units, start)
-        _empty_lists(one, doc)
-        kept = one.outcome != _GONE
+        batch.outcome[is_mended & (is_extra & ~self.is_answer[units])[doc]] = _GONE
+        self._mend_items(batch, units, start)
+        _empty_lists(batch, doc)
+        is_left = batch.outcome != _GONE
         numbers = {name: values[self.docs[units]] for name, values in self.table.numbers.items()}
         is_answer = self.is_answer[units]
         claims = {
@@ -402,9 +404,9 @@ class _Errors(Struct, frozen=True, eq=False, dict=True):
         }
         names = tuple(map(str, units.tolist()))
         columns = ("field", "kind", "outcome", "score", "weight", "critical", "flags", "reason", "confidence")
-        chosen = {name: getattr(one, name)[kept] for name in columns}
-        extras = {name: values[kept] for name, values in one.extras.items()}
-        mended = replace(one, documents=names, doc=doc[kept].astype(np.int32), extras=extras, **chosen)
+        chosen = {name: getattr(batch, name)[is_left] for name in columns}
+        extras = {name: values[is_left] for name, values in batch.extras.items()}
+        mended = replace(batch, documents=names, doc=doc[is_left].astype(np.int32), extras=extras, **chosen)
         return mended, DocumentTable(names, numbers, claims, {})
 
     @cached_property
@@ -438,7 +440,7 @@ class _Errors(Struct, frozen=True, eq=False, dict=True):
             above[inside] = self.item[above[inside]]
         return whole
 
-    def _mend_items(self, one: BatchEvidence, units: Ints, start: Ints) -> None:
+    def _mend_items(self, batch: BatchEvidence, units: Ints, start: Ints) -> None:
         """Make the items that an error is in worth more by what the error lacked of all that they lack."""
         above = np.where(self.is_answer[units], -1, self.item[self.rows[units]])
         while (above >= 0).any():
@@ -447,11 +449,11 @@ class _Errors(Struct, frozen=True, eq=False, dict=True):
             whole = np.maximum(self.lacked_of_items[items], 1e-300)
             share = np.minimum(self.lacked[units[inside]] / whole, 1.0)
             rows = start[inside] + self.place[items]
-            one.score[rows] += (1.0 - one.score[rows]) * share
+            batch.score[rows] += (1.0 - batch.score[rows]) * share
             alike = np.where(self._is_whole(self.rows[units[inside]], items), 1.0, share)
-            for values in one.extras.values():
+            for values in batch.extras.values():
                 values[rows] += (1.0 - values[rows]) * alike
-            one.outcome[rows[share > 1.0 - 1e-12]] = Outcome.MATCH
+            batch.outcome[rows[share > 1.0 - 1e-12]] = Outcome.MATCH
             above[inside] = self.item[items]
 
     def _is_whole(self, rows: Ints, items: Ints) -> Masks:
@@ -460,11 +462,11 @@ class _Errors(Struct, frozen=True, eq=False, dict=True):
         pairs = np.stack([evidence.field[rows], evidence.field[items]])
         chosen, place = np.unique(pairs, axis=1, return_inverse=True)
         fields = [(evidence.fields[inner], evidence.fields[outer]) for inner, outer in chosen.T]
-        found = [
+        is_whole = [
             outer.is_product and inner.kind == Kind.VALUE and "[]" not in inner.path[len(outer.path) :]
             for inner, outer in fields
         ]
-        return np.array(found, bool)[place.ravel()]
+        return np.array(is_whole, bool)[place.ravel()]
 
 
 def _mend_leaves(errors: _Errors) -> Floats:
@@ -531,14 +533,14 @@ def _mend_rows(evidence: BatchEvidence, at: Ints, is_mended: Masks, is_whole: Ma
     return replace(evidence, outcome=outcome, score=score, flags=flags, extras=extras, **columns)
 
 
-def _empty_lists(one: BatchEvidence, doc: Ints) -> None:
+def _empty_lists(batch: BatchEvidence, doc: Ints) -> None:
     """Make the lists that gold lacks absent where nothing is left in them."""
-    for field, info in enumerate(one.fields):
-        is_list = (one.field == field) & (one.kind == Kind.LIST) & (one.outcome == Outcome.SPURIOUS)
+    for field, info in enumerate(batch.fields):
+        is_list = (batch.field == field) & (batch.kind == Kind.LIST) & (batch.outcome == Outcome.SPURIOUS)
         if is_list.any() and not is_item_path(info.path):
-            inside = [own.path.startswith(f"{info.path}[]") for own in one.fields]
-            left = doc[np.array(inside)[one.field] & (one.outcome != _GONE) & (one.kind <= Kind.ITEM)]
-            one.outcome[is_list & ~np.isin(doc, left)] = Outcome.ABSENT
+            inside = [own.path.startswith(f"{info.path}[]") for own in batch.fields]
+            left = doc[np.array(inside)[batch.field] & (batch.outcome != _GONE) & (batch.kind <= Kind.ITEM)]
+            batch.outcome[is_list & ~np.isin(doc, left)] = Outcome.ABSENT
 
 
 def _find_errors(evidence: BatchEvidence, table: DocumentTable) -> _Errors:

@@ -75,8 +75,8 @@ def draw_chances(runs: int, draws: int, *, is_any: bool) -> Ints:
     """
     ways = comb(runs, draws)
     right = [comb(count, draws) for count in range(runs + 1)]
-    passed = [ways - one for one in reversed(right)] if is_any else right
-    return np.array([(2 * _UNIT * one + ways) // (2 * ways) for one in passed], np.int64)
+    passed = [ways - count for count in reversed(right)] if is_any else right
+    return np.array([(2 * _UNIT * count + ways) // (2 * ways) for count in passed], np.int64)
 
 
 class RepeatedColumns(DocumentColumns, frozen=True, eq=False, dict=True):
@@ -154,26 +154,26 @@ class RepeatedColumns(DocumentColumns, frozen=True, eq=False, dict=True):
             return np.zeros((1, len(is_judged)), np.int64)
         right = np.nan_to_num(perfect, nan=1.0).sum(axis=0).astype(np.int64)
         chances = draw_chances(len(self.runs), draws, is_any=statistic.what == "any")
-        found: Ints = np.where(is_judged, chances[right], 0)[None, :]
-        return found
+        quantities: Ints = np.where(is_judged, chances[right], 0)[None, :]
+        return quantities
 
     def _count_values(self, statistic: OverRuns) -> Ints:
         """Return a quantity of gold values, summed by field and document."""
         values, runs = self._values, len(self.runs)
         draws = statistic.draws or runs
         if draws > runs:
-            found = np.zeros(len(values.doc), np.int64)
+            quantities = np.zeros(len(values.doc), np.int64)
         elif statistic.what in ("all", "any"):
-            found = draw_chances(runs, draws, is_any=statistic.what == "any")[values.right]
+            quantities = draw_chances(runs, draws, is_any=statistic.what == "any")[values.right]
         else:
-            found = {
+            quantities = {
                 "judged": np.ones(len(values.doc), np.int64),
                 "majority": np.rint(values.majority * _UNIT).astype(np.int64),
                 "tied": values.is_tied.astype(np.int64),
                 "flaky": values.is_flaky.astype(np.int64),
             }[statistic.what]
         summed = np.zeros((len(values.fields), len(self.evidence.documents)), np.int64)
-        np.add.at(summed, (values.field, values.doc), found)
+        np.add.at(summed, (values.field, values.doc), quantities)
         return summed
 
 
@@ -181,15 +181,15 @@ def _is_over_runs(statistic: Statistic) -> bool:
     """Return whether a statistic is of all runs at once, or is made of such."""
     inner: Form | None = getattr(statistic, "form", None)
     return isinstance(statistic, OverRuns) or (
-        inner is not None and any(isinstance(one, OverRuns) for one in inner.statistics)
+        inner is not None and any(isinstance(part, OverRuns) for part in inner.statistics)
     )
 
 
 def _mean(parts: Sequence[Floats]) -> Floats:
     stacked = np.array(parts)
-    known = ~np.isnan(stacked)
-    count = known.sum(axis=0)
-    total = np.where(known, stacked, 0.0).sum(axis=0)
+    is_known = ~np.isnan(stacked)
+    count = is_known.sum(axis=0)
+    total = np.where(is_known, stacked, 0.0).sum(axis=0)
     mean: Floats = np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
     return mean
 
@@ -268,17 +268,17 @@ class Repeats(Struct, frozen=True):
         """Return the repeats in the form of `metrics.json`."""
         flaky = [
             {
-                "document": one.document,
-                "field": one.field,
-                "path": one.path,
-                "right": one.right,
-                "vote": one.vote,
+                "document": value.document,
+                "field": value.field,
+                "path": value.path,
+                "right": value.right,
+                "vote": value.vote,
                 "answers": [
                     {"answer": each.answer, "runs": each.runs, "is_right": each.is_right}
-                    for each in one.answers
+                    for each in value.answers
                 ],
             }
-            for one in self.flaky
+            for value in self.flaky
         ]
         return {"system": self.system, "runs": self.runs, "flaky": flaky}
 
@@ -295,18 +295,18 @@ def list_draws(runs: int) -> tuple[int, ...]:
 
 def list_repeat_metrics(runs: int) -> tuple[MetricCall, ...]:
     """Return the metrics that are computed for a system with so many runs of each document."""
-    drawn = [
+    calls = [
         MetricCall(name, (("k", draws),))
         for name in ("pass_hat", "pass_at", "value_pass_hat", "value_pass_at")
         for draws in list_draws(runs)
     ]
-    return (*drawn, *map(MetricCall, ("majority_accuracy", "majority_ties", "flaky_values")))
+    return (*calls, *map(MetricCall, ("majority_accuracy", "majority_ties", "flaky_values")))
 
 
 def rank_flaky(values: Iterable[FlakyValue], runs: int) -> tuple[FlakyValue, ...]:
     """Return the values that vary most: right in about half of the runs first."""
     return tuple(
-        sorted(values, key=lambda one: (-min(one.right, runs - one.right), one.document, one.path))[
+        sorted(values, key=lambda value: (-min(value.right, runs - value.right), value.document, value.path))[
             :MOST_FLAKY
         ]
     )

@@ -150,9 +150,9 @@ def describe_least(documents: int, alpha: float = 0.05, families: int | None = N
     '3 documents are too few to show a difference: at least 5 must change the same way'
     """
     least, count = Alike.at(alpha), documents if families is None else families
-    one, several = ("document", "documents") if families is None else ("family", "families")
+    singular, plural = ("document", "documents") if families is None else ("family", "families")
     if least.expected < count:
         share = format_share(least.expected / count, 0)
-        return f"a difference shows if about {share} of the {several} or more change the same way"
-    told = f"{count:,} {f'{one} is' if count == 1 else f'{several} are'}"
-    return f"{told} too few to show a difference: at least {least.documents} must change the same way"
+        return f"a difference shows if about {share} of the {plural} or more change the same way"
+    subject = f"{count:,} {f'{singular} is' if count == 1 else f'{plural} are'}"
+    return f"{subject} too few to show a difference: at least {least.documents} must change the same way"

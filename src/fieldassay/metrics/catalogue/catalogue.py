@@ -108,9 +108,9 @@ def list_measured() -> list[Metric]:
         _of("cost_usd", "cost", _mean_number("cost_usd"), "usd"),
         _of("cost_usd_total", "cost", _sum_number("cost_usd"), "usd"),
         *(
-            one
+            metric
             for name in _TOKENS
-            for one in (
+            for metric in (
                 _of(name, "tokens", _mean_number(name), "tokens"),
                 _of(f"{name}_sum", "tokens", _sum_number(name), "tokens"),
             )
@@ -177,8 +177,8 @@ def _sum_number(column: str) -> Callable[[Options], Total]:
 
 
 def _throughput(_: Options) -> Ratio:
-    known = form(Known("duration_ms"))
-    return Ratio(60_000 * known, form(Number("duration_ms")), known, size=known)
+    timed_documents = form(Known("duration_ms"))
+    return Ratio(60_000 * timed_documents, form(Number("duration_ms")), timed_documents, size=timed_documents)
 
 
 def _pass(of: str, what: str) -> Callable[[Options], Ratio]:
@@ -299,8 +299,8 @@ _OUT_OF_TYPE = ("flag", "unreadable_pred")
 
 
 def _count_out_of_type(options: Options) -> Total:
-    rows, found = choose_rows(options), choose_rows(options, _OUT_OF_TYPE)
-    return Total(read_formula("C+W+S", found), read_formula("C+W+S", rows), rows.failed)
+    rows, out_of_type = choose_rows(options), choose_rows(options, _OUT_OF_TYPE)
+    return Total(read_formula("C+W+S", out_of_type), read_formula("C+W+S", rows), rows.failed)
 
 
 def _rate_out_of_type(options: Options) -> Ratio:
@@ -310,9 +310,12 @@ def _rate_out_of_type(options: Options) -> Ratio:
     """
     filled = {"filled": "C+W+S", "gold_nonempty": "C+W", "baseline": "C+W+S"}[options["regime"]]
     population = {"baseline": "C+W+M+S+A"}.get(options["regime"], filled)
-    rows, found = choose_rows(options), choose_rows(options, _OUT_OF_TYPE)
+    rows, out_of_type = choose_rows(options), choose_rows(options, _OUT_OF_TYPE)
     return Ratio(
-        read_formula(filled, found), read_formula(population, rows), is_proportion=True, failed=rows.failed
+        read_formula(filled, out_of_type),
+        read_formula(population, rows),
+        is_proportion=True,
+        failed=rows.failed,
     )
 
 
@@ -476,23 +479,23 @@ def _list_quality() -> list[Metric]:
 
 def _list_detection() -> list[Metric]:
     both = {"precision": ("C", "C+W+S"), "recall": ("C", "C+W+M"), "f1": ("2C", "2C+2W+M+S")}
-    made = [
+    metrics = [
         Metric(name, "f1", _compare(*formulas), _COUNTED, scope="both") for name, formulas in both.items()
     ]
-    made += [
+    metrics += [
         Metric(f"macro_{name}", "f1", _average(_compare(*formulas)), _COUNTED)
         for name, formulas in both.items()
     ]
-    made += [
+    metrics += [
         Metric(f"weighted_{name}", "f1", _weigh(_compare(*formulas)), _COUNTED)
         for name, formulas in both.items()
     ]
-    made.append(Metric("support", "f1", _count("C+W+M"), _COUNTED, "higher", "count", "both"))
+    metrics.append(Metric("support", "f1", _count("C+W+M"), _COUNTED, "higher", "count", "both"))
     presence = {"fda": "C+W+A", "hr": "S", "mr": "M", "rfa": "T"}
     populations = {"fda": "C+W+M+S+A", "hr": "S+A", "mr": "C+W+M", "rfa": "C+W"}
     for name, numerator in presence.items():
         better = "lower" if name in ("hr", "mr") else "higher"
-        made.append(
+        metrics.append(
             Metric(name, "presence", _compare(numerator, populations[name]), _COUNTED, better, scope="both")
         )
     for name, letter in {
@@ -503,8 +506,8 @@ def _list_detection() -> list[Metric]:
         "absent": "A",
     }.items():
         better = "higher" if name in ("correct", "absent") else "lower"
-        made.append(Metric(name, "presence", _count(letter), _TALLIED, better, "count", "both"))
-    return made
+        metrics.append(Metric(name, "presence", _count(letter), _TALLIED, better, "count", "both"))
+    return metrics
 
 
 def _list_constraints() -> list[Metric]:
@@ -523,14 +526,14 @@ def _list_constraints() -> list[Metric]:
 
 def _list_items() -> list[Metric]:
     ratios = {"item_precision": ("", "C+W+S"), "item_recall": ("", "C+W+M"), "item_f1": ("2", "2C+2W+M+S")}
-    made = [
+    metrics = [
         Metric(name, "items", _compare_items(*parts), (_MATCH,), scope="both", granularity="item")
         for name, parts in ratios.items()
     ]
     for name, formula in {"items_matched": "C+W", "items_missing": "M", "items_spurious": "S"}.items():
         better = "higher" if name == "items_matched" else "lower"
-        made.append(Metric(name, "items", _count(formula, "item"), (), better, "count", "both", "item"))
-    return made
+        metrics.append(Metric(name, "items", _count(formula, "item"), (), better, "count", "both", "item"))
+    return metrics
 
 
 @cache

@@ -95,9 +95,9 @@ class Vocabulary(Struct, frozen=True, dict=True):
             above = {name: iter(inside[name])} if name not in counts else {}
             while above:
                 last = next(reversed(above))
-                below = next((one for one in above[last] if one in inside and one not in counts), None)
+                below = next((name for name in above[last] if name in inside and name not in counts), None)
                 if below is None:
-                    counts[last] = sum(counts.get(one, 1) for one in inside[last])
+                    counts[last] = sum(counts.get(name, 1) for name in inside[last])
                     del above[last]
                 elif below not in above:  # a circle has its own problem
                     above[below] = iter(inside[below])
@@ -110,7 +110,7 @@ class Vocabulary(Struct, frozen=True, dict=True):
         return too_large
 
     @cached_property
-    def known(self) -> "dict[str, DefinedMetric]":
+    def defined_metrics(self) -> "dict[str, DefinedMetric]":
         """Return the calls of the spec's own definitions bound so far, by their text."""
         return {}
 
@@ -130,18 +130,18 @@ CATALOGUE = Vocabulary()
 def _calls(formula: str) -> list[str]:
     """Return the names of the metrics of a formula; none if it is no formula."""
     try:
-        waiting, found = [parse_formula(formula)], list[str]()
+        waiting, names = [parse_formula(formula)], list[str]()
     except ValueError:
         return []
     while waiting:
         part = waiting.pop()
         if isinstance(part, MetricCall):
-            found.append(part.name)
+            names.append(part.name)
         elif isinstance(part, Operation):
             waiting += [part.left, part.right]
         elif isinstance(part, Applied):
             waiting += [part.inner] if part.over is None else [part.inner, part.over]
-    return found
+    return names
 
 
 class DefinedMetric(Struct, frozen=True):
@@ -160,9 +160,9 @@ def bind_definition(call: MetricCall, vocabulary: Vocabulary) -> DefinedMetric:
     for a parameter that no metric inside takes, and for circular definitions.
     """
     text = str(call)
-    if text not in vocabulary.known:
-        vocabulary.known[text] = _bind(call, vocabulary)
-    return vocabulary.known[text]
+    if text not in vocabulary.defined_metrics:
+        vocabulary.defined_metrics[text] = _bind(call, vocabulary)
+    return vocabulary.defined_metrics[text]
 
 
 def _bind(call: MetricCall, vocabulary: Vocabulary) -> DefinedMetric:
@@ -175,7 +175,7 @@ def _bind(call: MetricCall, vocabulary: Vocabulary) -> DefinedMetric:
         )
     builder = _Builder(vocabulary, (), dict(call.parameters), {}, [])
     recipe = builder.define(call.name)
-    unused = [name for name, _ in call.parameters if name not in builder.taken]
+    unused = [name for name, _ in call.parameters if name not in builder.used_parameters]
     if unused:
         raise ValueError(f"{call.name} has no parameter {unused[0]!r}; no metric in its formula takes that")
     single = (
@@ -183,9 +183,9 @@ def _bind(call: MetricCall, vocabulary: Vocabulary) -> DefinedMetric:
         if len(builder.leaves) == 1 and isinstance(parse_formula(definition.formula), MetricCall)
         else None
     )
-    given = dict(call.parameters)
+    parameters = dict(call.parameters)
     regime = _shared(builder, "regime")
-    options = tuple({**({} if regime is None else {"regime": regime}), **given}.items())
+    options = tuple({**({} if regime is None else {"regime": regime}), **parameters}.items())
     metric = Metric(
         name=call.name,
         group=single.group if single is not None else "definitions",
@@ -211,23 +211,23 @@ def _unit(recipe: Recipe, leaves: list[Metric]) -> str:
 
 def _shared(builder: "_Builder", name: str) -> str | None:
     """Return the value shared by all metrics inside, or None."""
-    found = {
+    values = {
         options.get(name, metric.granularity if name == "granularity" else None)
         for metric, options in builder.bound
     }
-    return str(found.pop()) if len(found) == 1 and None not in found else None
+    return str(values.pop()) if len(values) == 1 and None not in values else None
 
 
 class _Builder(Struct):
     """Makes one definition's recipe.
 
-    `taken` are the parameters in use, `bound` the catalogue's metrics inside.
+    `used_parameters` are those that a metric takes, `bound` the catalogue's metrics inside.
     """
 
     vocabulary: Vocabulary
     within: tuple[str, ...]
-    given: dict[str, Value]
-    taken: dict[str, None]
+    parameters: dict[str, Value]
+    used_parameters: dict[str, None]
     bound: list[tuple[Metric, dict[str, Any]]]
     length: int = 0
     """The number of operations on the way to the part that is being built."""
@@ -280,7 +280,7 @@ class _Builder(Struct):
         if call.name in self.vocabulary.own and call.name not in self.within:
             if len(self.within) >= DEEPEST:
                 raise ValueError(f"{call.name}: definitions refer to one another more than {DEEPEST} deep")
-            inner = replace(self, given={**self.given, **dict(call.parameters)})
+            inner = replace(self, parameters={**self.parameters, **dict(call.parameters)})
             return inner.define(call.name)
         if call.name in self.within and call.name not in list_metrics():
             raise ValueError(
@@ -292,22 +292,22 @@ class _Builder(Struct):
         fixed = dict(call.parameters)
         handed = {
             name: value
-            for name, value in self.given.items()
+            for name, value in self.parameters.items()
             if name in names and (name not in fixed or _narrows(value, fixed[name]))
         }
-        self.taken.update(dict.fromkeys(handed))
+        self.used_parameters.update(dict.fromkeys(handed))
         bound = bind_metric(MetricCall(call.name, tuple({**fixed, **handed}.items())))
         self.bound.append((bound.metric, dict(bound.options)))
         return bound.recipe
 
 
-def _narrows(given: Value, fixed: Value) -> bool:
+def _narrows(value: Value, fixed: Value) -> bool:
     """Return whether a value selects some of the values fixed by a formula: `text` of `text|list`."""
     return (
-        isinstance(given, str)
+        isinstance(value, str)
         and isinstance(fixed, str)
         and "|" in fixed
-        and set(given.split("|")) <= set(fixed.split("|"))
+        and set(value.split("|")) <= set(fixed.split("|"))
     )
 
 
@@ -393,8 +393,8 @@ class BoundMetric(Struct, frozen=True):
     @property
     def granularity(self) -> str | None:
         """Return the granularity: `leaf`, `slot`, `item`, `node` or `document`."""
-        found: str | None = dict(self.options).get("granularity", self.metric.granularity)
-        return found
+        granularity: str | None = dict(self.options).get("granularity", self.metric.granularity)
+        return granularity
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -423,12 +423,12 @@ def select_metrics(
     >>> [str(call) for call in select_metrics(["accuracy(regime=baseline)", "cost"])]
     ['accuracy(regime=baseline)', 'cost_usd', 'cost_usd_total']
     """
-    found: dict[MetricCall, None] = {}
+    calls: dict[MetricCall, None] = {}
     for text in texts:
         for call in _expand(parse_metric(text), vocabulary):
-            for one in _each(call, vocabulary):
-                found[_without_defaults(bind_metric(one, vocabulary))] = None
-    return tuple(found)
+            for concrete_call in _each(call, vocabulary):
+                calls[_without_defaults(bind_metric(concrete_call, vocabulary))] = None
+    return tuple(calls)
 
 
 def _each(call: MetricCall, vocabulary: Vocabulary) -> Sequence[MetricCall]:
@@ -436,14 +436,16 @@ def _each(call: MetricCall, vocabulary: Vocabulary) -> Sequence[MetricCall]:
     name = next((name for name, value in call.parameters if value == "each"), None)
     if name is None:
         return [call]
-    known = (parameter for metric in list_metrics().values() for parameter in metric.parameters)
-    steps = next((parameter.each for parameter in known if parameter.name == name and parameter.each), ())
+    parameters = (parameter for metric in list_metrics().values() for parameter in metric.parameters)
+    steps = next(
+        (parameter.each for parameter in parameters if parameter.name == name and parameter.each), ()
+    )
     values: tuple[Value, ...] = vocabulary.types if name == "type" else steps
     if not values:
         raise ValueError(f"{call}: {name!r} cannot be 'each'; name one value")
     others = tuple(pair for pair in call.parameters if pair[0] != name)
-    made = [MetricCall(call.name, (*others, (name, value)), call.field, call.slice) for value in values]
-    return [one for inner in made for one in _each(inner, vocabulary)]
+    calls = [MetricCall(call.name, (*others, (name, value)), call.field, call.slice) for value in values]
+    return [concrete_call for inner in calls for concrete_call in _each(inner, vocabulary)]
 
 
 @cache
@@ -493,15 +495,15 @@ def bind_metric(call: MetricCall, vocabulary: Vocabulary = CATALOGUE) -> BoundMe
     metric = list_metrics().get(call.name)
     if metric is None:
         raise ValueError(f"unknown metric {call.name!r}; {_meant(call.name, vocabulary)}")
-    known = {parameter.name: parameter for parameter in metric.parameters}
+    parameters = {parameter.name: parameter for parameter in metric.parameters}
     for name, value in call.parameters:
-        if name not in known:
-            remedy = nearest(name, known) if known else "it takes none"
+        if name not in parameters:
+            remedy = nearest(name, parameters) if parameters else "it takes none"
             raise ValueError(f"{call.name} has no parameter {name!r}; {remedy}")
-        _check_value(call.name, known[name], value)
-    given = dict(call.parameters)
+        _check_value(call.name, parameters[name], value)
+    values = dict(call.parameters)
     for parameter in metric.parameters:
-        if parameter.is_required and parameter.name not in given:
+        if parameter.is_required and parameter.name not in values:
             of_field = (
                 f"; for the field write field_accuracy[{call.name}]" if call.name in vocabulary.fields else ""
             )
@@ -511,7 +513,7 @@ def bind_metric(call: MetricCall, vocabulary: Vocabulary = CATALOGUE) -> BoundMe
             )
     _check_field(call, metric)
     options = tuple(
-        (parameter.name, given.get(parameter.name, parameter.default)) for parameter in metric.parameters
+        (parameter.name, values.get(parameter.name, parameter.default)) for parameter in metric.parameters
     )
     return BoundMetric(call, metric, options, _recipe(call.name, options))
 
@@ -528,8 +530,8 @@ def ask_for(name: str, names: Iterable[str]) -> str:
     >>> ask_for("tokens", ["accuracy"]), ask_for("acuracy", ["accuracy"])
     ('score with --metrics default,tokens', "did you mean 'accuracy'?")
     """
-    known = {*list_metrics(), *list_groups()} - {"extras"}
-    return f"score with --metrics {DEFAULT},{name}" if name in known else nearest(name, names)
+    catalogue = {*list_metrics(), *list_groups()} - {"extras"}
+    return f"score with --metrics {DEFAULT},{name}" if name in catalogue else nearest(name, names)
 
 
 def _meant(name: str, vocabulary: Vocabulary) -> str:
@@ -563,8 +565,8 @@ def _check_value(metric: str, parameter: Parameter, value: Any) -> None:
 
 def _without_defaults(bound: BoundMetric) -> MetricCall:
     defaults = {parameter.name: parameter.default for parameter in bound.metric.parameters}
-    kept = tuple((name, value) for name, value in bound.call.parameters if value != defaults[name])
-    return MetricCall(bound.call.name, kept, bound.call.field, bound.call.slice)
+    parameters = tuple((name, value) for name, value in bound.call.parameters if value != defaults[name])
+    return MetricCall(bound.call.name, parameters, bound.call.field, bound.call.slice)
 
 
 # Plausibility of gates: thresholds in the wrong unit, and rules that always pass or always fail.

@@ -145,7 +145,7 @@ def parse_gate(text: str) -> Gate:
     is_each = scanner.accept_each(call)
     said: set[str] = set()
     while clause := next(
-        (one for one in _CLAUSES if one not in said and scanner.accept_words(*one.split())), ""
+        (words for words in _CLAUSES if words not in said and scanner.accept_words(*words.split())), ""
     ):
         said.add(clause)
     is_optional, is_for_best, is_for_looks = (clause in said for clause in _CLAUSES)
@@ -167,10 +167,10 @@ def parse_threshold(text: str) -> Gate:
     >>> print(parse_threshold("f1(granularity=slot)=0.9"), parse_threshold("latency_p95 <= 2000"), sep="; ")
     f1(granularity=slot) >= 0.9; latency_p95 <= 2000
     """
-    found = _parse_short(text)
-    if found is None:
+    short_form = _parse_short(text)
+    if short_form is None:
         return parse_gate(text)
-    call, least, is_each = found
+    call, least, is_each = short_form
     return Gate(call, "value", ">=", least, is_each=is_each)
 
 
@@ -186,15 +186,15 @@ def parse_regression(text: str) -> Gate:
     regression(f1) > -0.01
     regression(f1) > -0.01
     """
-    found = _parse_short(text, 0.0)
-    if found is None:
+    short_form = _parse_short(text, 0.0)
+    if short_form is None:
         gate = parse_gate(text)
         if gate.function != "regression":
             raise ValueError(
                 f"{gate} ignores the baseline; write regression({gate.metric}) {gate.operator} -0.01"
             )
         return gate
-    call, margin, is_each = found
+    call, margin, is_each = short_form
     if margin < 0:
         raise ValueError("the margin is how much may be lost, at least 0")
     sign, least = (">", -margin) if margin else (">=", 0.0)
@@ -295,14 +295,14 @@ class Scanner:
 
     def _is_parameter(self) -> bool:
         start = self.place
-        found = self.accept(")") or (self._match(_NAME) is not None and self.accept("="))
+        is_parameter = self.accept(")") or (self._match(_NAME) is not None and self.accept("="))
         self.place = start
-        return found
+        return is_parameter
 
     def accept_literal(self) -> float | None:
         """Return the unsigned number at this point of a formula, else None."""
-        found = self._match(_LITERAL)
-        return None if found is None else self._finite(found)
+        literal = self._match(_LITERAL)
+        return None if literal is None else self._finite(literal)
 
     def accept_function(self, names: tuple[str, ...]) -> str | None:
         """Return the name of the function applied here, past its parenthesis; None for anything else."""
@@ -323,22 +323,22 @@ class Scanner:
         return MetricCall(name, parameters, field, chosen)
 
     def read_number(self) -> float:
-        found = self._match(_NUMBER)
-        if found is None or not math.isfinite(float(found)):
+        number = self._match(_NUMBER)
+        if number is None or not math.isfinite(float(number)):
             raise self.complaint("expected a number")
-        return float(found)
+        return float(number)
 
     def _read_parameters(self) -> tuple[tuple[str, Value], ...]:
-        found: dict[str, Value] = {}
+        parameters: dict[str, Value] = {}
         while not self.accept(")"):
-            if found:
+            if parameters:
                 self.expect(",")
             name = self._match(_NAME)
-            if name is None or name in found:
+            if name is None or name in parameters:
                 raise self.complaint("expected another parameter, as name=value")
             self.expect("=")
-            found[name] = self._read_value()
-        return tuple(found.items())
+            parameters[name] = self._read_value()
+        return tuple(parameters.items())
 
     def _read_value(self) -> Value:
         number = self._match(_NUMBER)
@@ -393,15 +393,15 @@ class Scanner:
 
     def _match(self, pattern: re.Pattern[str]) -> str | None:
         self._skip()
-        found = pattern.match(self.text, self.place)
-        if found is None:
+        match = pattern.match(self.text, self.place)
+        if match is None:
             return None
-        self.place = found.end()
-        return found.group()
+        self.place = match.end()
+        return match.group()
 
     def _skip(self) -> None:
-        found = _SPACE.match(self.text, self.place)
-        self.place = found.end() if found else self.place
+        match = _SPACE.match(self.text, self.place)
+        self.place = match.end() if match else self.place
 
 
 # Formulas: metrics made of metrics, as expressions that print and parse back.
@@ -509,24 +509,24 @@ def _check_length(formula: Formula) -> None:
 def _read_sum(scanner: Scanner, depth: int) -> Formula:
     if depth > DEEPEST:
         raise scanner.complaint(f"more than {DEEPEST} levels of parentheses")
-    found = _read_product(scanner, depth)
+    formula = _read_product(scanner, depth)
     while (sign := next((sign for sign in "+-" if scanner.accept(sign)), None)) is not None:
-        found = Operation(sign, found, _read_product(scanner, depth))
-    return found
+        formula = Operation(sign, formula, _read_product(scanner, depth))
+    return formula
 
 
 def _read_product(scanner: Scanner, depth: int) -> Formula:
-    found = _read_factor(scanner, depth)
+    formula = _read_factor(scanner, depth)
     while (sign := next((sign for sign in "*/" if scanner.accept(sign)), None)) is not None:
-        found = Operation(sign, found, _read_factor(scanner, depth))
-    return found
+        formula = Operation(sign, formula, _read_factor(scanner, depth))
+    return formula
 
 
 def _read_factor(scanner: Scanner, depth: int) -> Formula:
     if scanner.accept("("):
-        found = _read_sum(scanner, depth + 1)
+        formula = _read_sum(scanner, depth + 1)
         scanner.expect(")")
-        return found
+        return formula
     literal = scanner.accept_literal()
     if literal is not None:
         return Literal(literal)

@@ -180,26 +180,26 @@ class View(Struct, frozen=True, eq=False):
         """Return the metric of each column of sums, NaN where it is undefined."""
         if not sums.shape[1]:
             return np.zeros(0)
-        found: Floats = self.table(sums).evaluate(self.bound.recipe).values[-1]
-        return found
+        values: Floats = self.table(sums).evaluate(self.bound.recipe).values[-1]
+        return values
 
     def redraw(self, sums: Ints) -> Floats:
         """Return the metric of sums under bootstrap weights, from the second column on."""
-        found = self.table(sums, is_weighted=True).evaluate(self.bound.recipe).values[-1]
-        return np.asarray(found[1:])
+        values = self.table(sums, is_weighted=True).evaluate(self.bound.recipe).values[-1]
+        return np.asarray(values[1:])
 
     def redraw_bounded(self, sums: Ints, documents: Ints, weight: Floats) -> Draws:
         """Return the same with an unseen document of these weights; its size is measured by `documents`."""
         unseen = UnseenDocument(np.append(0.0, weight), partial(size_by_documents, self.table(documents)))
-        found = self.table(sums, unseen, is_weighted=True).evaluate(self.bound.recipe).values[-1]
-        return Draws(*(block[1:] for block in np.split(found, 3)))
+        values = self.table(sums, unseen, is_weighted=True).evaluate(self.bound.recipe).values[-1]
+        return Draws(*(block[1:] for block in np.split(values, 3)))
 
     def value(self, total: Ints) -> float | None:
         """Return the metric of one column of sums, None where it is undefined."""
-        found = self.table(total[:, None]).evaluate(self.bound.recipe)
-        value, unit = float(found.values[-1, 0]), self.bound.metric.unit
+        evaluated = self.table(total[:, None]).evaluate(self.bound.recipe)
+        value, unit = float(evaluated.values[-1, 0]), self.bound.metric.unit
         is_settled = unit == "count" or isinstance(self.bound.recipe, Coalesce)
-        return None if np.isnan(value) or (found.n[-1] == 0 and not is_settled) else value
+        return None if np.isnan(value) or (evaluated.n[-1] == 0 and not is_settled) else value
 
     def combine(self, form: Form, sums: Ints) -> Floats:
         """Return the value of a form in each column of sums."""
@@ -222,8 +222,8 @@ class View(Struct, frozen=True, eq=False):
 
         up, down = (self.evaluate_all(shifted(sign)) for sign in (1, -1))
         with np.errstate(divide="ignore", invalid="ignore"):
-            found = (up - down) / (2.0 * steps) * 2.0**shift
-        return np.asarray(np.nan_to_num(found, nan=0.0, posinf=0.0, neginf=0.0))
+            slopes = (up - down) / (2.0 * steps) * 2.0**shift
+        return np.asarray(np.nan_to_num(slopes, nan=0.0, posinf=0.0, neginf=0.0))
 
     def slack(self, first: float, second: float) -> float:
         """Return how far two values of the metric may be apart for rounding alone."""
@@ -264,10 +264,10 @@ class PairedMatrix(Struct, frozen=True, eq=False, dict=True):
         if any(system.documents != documents for system in data.systems):
             raise ValueError("the systems were not scored on the same documents")
         layout = MatrixLayout.plan(data.systems)
-        repeats, matrices = _scale_alike(data.systems, [layout.stack(one) for one in data.systems])
-        names = tuple(one.system for one in data.systems)
-        known = (one.groups.get(data.cluster or "") for one in reversed(data.systems))
-        families = name_families(documents, next(filter(None, known), None))
+        repeats, matrices = _scale_alike(data.systems, [layout.stack(system) for system in data.systems])
+        names = tuple(system.system for system in data.systems)
+        groups = (system.groups.get(data.cluster or "") for system in reversed(data.systems))
+        families = name_families(documents, next(filter(None, groups), None))
         if len(set(families)) == len(documents):
             families = ()
         layout = replace(layout, repeats=repeats, is_by_family=bool(families))
@@ -407,13 +407,13 @@ class PairedMatrix(Struct, frozen=True, eq=False, dict=True):
         if key not in self._redrawn:
             own, none = self.matrices[system][view.rows], np.zeros(0)
             weight = np.abs(unseen_weights(self.data.seed, self.data.replicates))
-            found = [
+            parts = [
                 view.redraw_bounded(sums, own, weight[draws.start : draws.stop])
                 if is_bounded
                 else Draws(view.redraw(sums), none, none)
                 for draws, sums in self.redraw(system, view.rows)
             ]
-            self._redrawn[key] = Draws(*map(np.concatenate, zip(*found, strict=True)))
+            self._redrawn[key] = Draws(*map(np.concatenate, zip(*parts, strict=True)))
         return self._redrawn[key]
 
     def bound_together(self, view: View, draws: int, alpha: float) -> Floats:
@@ -422,19 +422,19 @@ class PairedMatrix(Struct, frozen=True, eq=False, dict=True):
         They are percentiles of replicates with an unseen document (min-P over the systems): the chance that
         any system is truly below its lower bound is alpha, and above its upper bound as much.
         """
-        unseen, drawn = unseen_weights(self.data.seed, draws), np.empty((len(self.names), draws))
+        unseen, replicates = unseen_weights(self.data.seed, draws), np.empty((len(self.names), draws))
         for part in self._portions(len(view.rows) * len(self.names), draws):
             weight = unseen[part.start : part.stop]
             for at, sums in enumerate(self._draw(view.rows, part)):
                 if highest_value(view.bound):
                     own = view.redraw_bounded(sums, self.matrices[at][view.rows], np.abs(weight))
-                    drawn[at, part.start : part.stop] = np.where(weight > 0, own.high, own.low)
+                    replicates[at, part.start : part.stop] = np.where(weight > 0, own.high, own.low)
                 else:
-                    drawn[at, part.start : part.stop] = view.redraw(sums)
-        ranks = drawn.argsort(axis=1, kind="stable").argsort(axis=1)
+                    replicates[at, part.start : part.stop] = view.redraw(sums)
+        ranks = replicates.argsort(axis=1, kind="stable").argsort(axis=1)
         sides = (np.sort(ranks.min(axis=0)), np.sort((draws - 1 - ranks).min(axis=0)))
         low, high = (float(side[int(alpha * draws)]) / draws for side in sides)
-        return np.stack([np.nanquantile(drawn, share, axis=1) for share in (low, 1.0 - high)])
+        return np.stack([np.nanquantile(replicates, share, axis=1) for share in (low, 1.0 - high)])
 
     def pair(self, first: str, second: str, view: View) -> "Pair":
         """Return two of the systems by one metric, on the documents that both have measured."""
@@ -610,29 +610,32 @@ class Pair(Struct, frozen=True, eq=False, dict=True):
         guarded one is the wider of it and of the resampled one with the unseen document, which only one
         system has right, by a coin.
         """
-        drawn, documents = self.replicates, self.units
+        replicates, documents = self.replicates, self.units
         marks: tuple[str, ...] = (
             ("few_documents",) if documents < FEW_DOCUMENTS and not self.is_bounded else ()
         )
-        if drawn is None:
+        if replicates is None:
             return Bounds(marks=marks)
         if self.whole.families and documents < FEW_FAMILIES:
             return Bounds(marks=(*marks, "few_families"))
-        known, level = int(np.count_nonzero(~np.isnan(drawn.resampled))), 1.0 - alpha
-        dropped = len(drawn.resampled) - known
-        marks = (*marks, "few_replicates") if are_too_few(known, self.arena.data.level) else marks
+        count, level = int(np.count_nonzero(~np.isnan(replicates.resampled))), 1.0 - alpha
+        dropped = len(replicates.resampled) - count
+        marks = (*marks, "few_replicates") if are_too_few(count, self.arena.data.level) else marks
         marks = (*marks, f"undefined_replicates={dropped}") if dropped else marks
         if are_few_large(self.effective, documents):
             marks = (*marks, "few_large_documents")
         if len(self.differing):
             verdict = self.halves.interval(alpha, p)
-            if known > 1:
-                verdict = widen(verdict, _percentiles(drawn.resampled, level), is_shown=p <= alpha + 1e-9)
+            if count > 1:
+                verdict = widen(
+                    verdict, _percentiles(replicates.resampled, level), is_shown=p <= alpha + 1e-9
+                )
         else:
             verdict = (0.0, 0.0)
         if not self.is_bounded:
             return Bounds(verdict, None, marks)
-        either = np.concatenate([drawn.low, drawn.high])  # both sides of the coin, so that no order shows
+        # Both sides of the coin, so that no order shows.
+        either = np.concatenate([replicates.low, replicates.high])
         return Bounds(verdict, widen(verdict, _percentiles(either, level)), marks)
 
     def is_guarded(self, alpha: float) -> bool:
@@ -640,11 +643,11 @@ class Pair(Struct, frozen=True, eq=False, dict=True):
 
         It is where the guarded interval of `bounds` excludes 0, which this says without that of the halves.
         """
-        drawn, (first, second) = self.replicates, self.values
-        if drawn is None or not self.is_bounded or (self.whole.families and self.units < FEW_FAMILIES):
+        replicates, (first, second) = self.replicates, self.values
+        if replicates is None or not self.is_bounded or (self.whole.families and self.units < FEW_FAMILIES):
             return False
-        few = are_too_few(int(np.count_nonzero(~np.isnan(drawn.resampled))), self.arena.data.level)
-        low, high = _percentiles(np.concatenate([drawn.low, drawn.high]), 1.0 - alpha)
+        few = are_too_few(int(np.count_nonzero(~np.isnan(replicates.resampled))), self.arena.data.level)
+        low, high = _percentiles(np.concatenate([replicates.low, replicates.high]), 1.0 - alpha)
         return not few and (low > 0.0 if (second or 0.0) > (first or 0.0) else high < 0.0)
 
     @cached_property
@@ -672,8 +675,8 @@ class Pair(Struct, frozen=True, eq=False, dict=True):
         for side in self.sides:
             total = np.repeat(side.sum(axis=1, keepdims=True), 2, axis=1)
             unseen = UnseenDocument(np.append(0.0, weight), partial(size_by_documents, self.view.table(side)))
-            found = self.view.table(total, unseen).evaluate(self.view.bound.recipe).values[-1]
-            sizes.append(float(found[5] - found[3]) / highest * self.units * 2.0**20)
+            values = self.view.table(total, unseen).evaluate(self.view.bound.recipe).values[-1]
+            sizes.append(float(values[5] - values[3]) / highest * self.units * 2.0**20)
         return float(np.nan_to_num(np.mean(sizes)))
 
     def spread(self, alpha: float) -> Spread:
@@ -683,9 +686,9 @@ class Pair(Struct, frozen=True, eq=False, dict=True):
         centered = n * (own[1] - own[0])
         is_defined = self.is_drawn
         whole = highest_value(self.view.bound) * self._size if self.is_bounded else 0.0
-        found = Spread.measure(n * self.linear[is_defined], centered[is_defined], whole, self.effective)
+        spread = Spread.measure(n * self.linear[is_defined], centered[is_defined], whole, self.effective)
         return replace(
-            found, alpha=alpha, highest=highest_value(self.view.bound) if self.is_bounded else math.inf
+            spread, alpha=alpha, highest=highest_value(self.view.bound) if self.is_bounded else math.inf
         )
 
     @cached_property
@@ -721,6 +724,6 @@ def _weighed(slopes: Floats, sums: Ints) -> Floats:
     return np.asarray((slopes[:, None] * sums).sum(axis=0))
 
 
-def _percentiles(drawn: Floats, level: float) -> tuple[float, float]:
-    found = percentile_intervals(drawn[None, :], level)
-    return float(found.low[0]), float(found.high[0])
+def _percentiles(replicates: Floats, level: float) -> tuple[float, float]:
+    percentiles = percentile_intervals(replicates[None, :], level)
+    return float(percentiles.low[0]), float(percentiles.high[0])

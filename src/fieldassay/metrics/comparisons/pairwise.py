@@ -43,14 +43,14 @@ from fieldassay.metrics.uncertainty.paired import (
 class Tested(NamedTuple):
     """A comparison whose p value stands alone as yet, and the pair of systems that it is about."""
 
-    found: Comparison
+    comparison: Comparison
     pair: Pair
 
 
 class RankedPairs(NamedTuple):
     """A ranking whose places are open as yet, and its pairs of systems in the same order."""
 
-    found: Ranking
+    ranking: Ranking
     pairs: tuple[Pair, ...]
 
 
@@ -74,13 +74,13 @@ def adjust(pairs: Sequence[Pair], correction: Correction = "min_p") -> list[Adju
     groups: dict[Hashable, list[int]] = {}
     for at in tested:
         groups.setdefault(at if correction == "holm" else _name_group(pairs[at]), []).append(at)
-    alone = {at: pairs[at].test.p for at in tested}
-    p_values, drawn = dict(alone), dict[int, Floats]()
+    unadjusted = {at: pairs[at].test.p for at in tested}
+    p_values, draws = dict(unadjusted), dict[int, Floats]()
     for members in groups.values():
         if len(members) > 1:
-            drawn |= dict(zip(members, draw_p_values([pairs[at] for at in members]), strict=True))
-            found = adjust_min_p([alone[at] for at in members], [drawn[at] for at in members])
-            p_values |= dict(zip(members, found, strict=True))
+            draws |= dict(zip(members, draw_p_values([pairs[at] for at in members]), strict=True))
+            min_p_values = adjust_min_p([unadjusted[at] for at in members], [draws[at] for at in members])
+            p_values |= dict(zip(members, min_p_values, strict=True))
     names = {at: name for name, members in groups.items() for at in members}
     joined = adjust_holm([p_values[at] for at in tested], [names[at] for at in tested])
     adjusted = dict(zip(tested, joined, strict=True))
@@ -88,12 +88,12 @@ def adjust(pairs: Sequence[Pair], correction: Correction = "min_p") -> list[Adju
     left, open_groups = {name: list(members) for name, members in groups.items()}, len(groups)
 
     def place(at: int) -> tuple[float, float, float]:
-        return adjusted[at], p_values[at], alone[at]
+        return adjusted[at], p_values[at], unadjusted[at]
 
     for (p_adjusted, _, p), tied in groupby(sorted(tested, key=place), key=place):
         step, is_decided, share = list(tied), is_shown(p_adjusted, 1.0 - alpha), alpha / open_groups
         for at in step:  # tests with one p value are of one step: none of them is decided before another
-            limit = least_p_needed([drawn[each] for each in left[names[at]]], share) if at in drawn else share
+            limit = least_p_needed([draws[each] for each in left[names[at]]], share) if at in draws else share
             # the quantile of the draws rounds; what was decided says on which side of it the p value is
             needed[at] = max(limit, p) if is_decided else min(limit, p - 1e-8)
         for at in step if is_decided else ():
@@ -108,7 +108,7 @@ def draw_p_values(pairs: Sequence[Pair]) -> list[Floats]:
     The differences are taken to first order, so that a half and its complement differ by a sum over documents
     with random signs; its mid-p is its rank among all of them.
     """
-    drawn = []
+    draws = []
     for pair in pairs:
         largest = float(np.abs(pair.linear).max(initial=0.0))
         whole = np.rint(pair.linear / (largest or 1.0) * 2.0**_FINE).astype(np.int64)
@@ -117,14 +117,14 @@ def draw_p_values(pairs: Sequence[Pair]) -> list[Floats]:
             whole[None, pair.differing], names, pair.arena.data.seed, is_grouped=pair.arena.is_grouped
         )
         signed, slack = np.abs(signed_sums(parts, keys)[0]), len(names)
-        known = signed
+        reference = signed
         if len(names) <= MOST_ENUMERATED:
             own = whole[pair.differing]
-            known = np.abs(2 * sums_of_halves(own[None, :])[0] - own.sum())
-        known = np.sort(known)
-        least, most = (np.searchsorted(known, signed + side * slack) for side in (-1, 1))
-        drawn.append(1.0 - (least + most) / (2.0 * len(known)))
-    return drawn
+            reference = np.abs(2 * sums_of_halves(own[None, :])[0] - own.sum())
+        reference = np.sort(reference)
+        least, most = (np.searchsorted(reference, signed + side * slack) for side in (-1, 1))
+        draws.append(1.0 - (least + most) / (2.0 * len(reference)))
+    return draws
 
 
 _FINE = 22
@@ -142,7 +142,7 @@ def decide(family: Sequence[Tested], *, is_brief: bool = False) -> list[Comparis
 
 
 def decide_together(
-    made: Sequence[Tested], rankings: Sequence[RankedPairs], *, is_brief: bool = False
+    tests: Sequence[Tested], rankings: Sequence[RankedPairs], *, is_brief: bool = False
 ) -> Comparisons:
     """Return comparisons and rankings with p values adjusted over all, and the resulting verdicts and places.
 
@@ -150,45 +150,45 @@ def decide_together(
     which cost many times as much as the tests; a shown difference has the mark `guarded` if it is.
     """
     family: dict[Hashable, Pair] = {}
-    for ranking in rankings:
-        family |= {_ranked_key(ranking.found, pair): pair for pair in ranking.pairs}
-    family |= {_key(one): one.pair for one in made if one.found.p is not None}
+    for ranked in rankings:
+        family |= {_ranked_key(ranked.ranking, pair): pair for pair in ranked.pairs}
+    family |= {_key(test): test.pair for test in tests if test.comparison.p is not None}
     correction = next(iter(family.values())).arena.data.correction if family else "min_p"
     adjusted = dict(zip(family, adjust(list(family.values()), correction), strict=True))
-    decided = tuple(_decided(one, adjusted.get(_key(one)), correction, is_brief=is_brief) for one in made)
-    return Comparisons(decided, tuple(_placed(one, adjusted, correction) for one in rankings))
+    decided = tuple(_decided(test, adjusted.get(_key(test)), correction, is_brief=is_brief) for test in tests)
+    return Comparisons(decided, tuple(_placed(ranked, adjusted, correction) for ranked in rankings))
 
 
-def _key(one: Tested) -> Hashable:
-    found = one.found
-    return (*_name_group(one.pair), found.metric, found.field, tuple(found.slice.items()))
+def _key(test: Tested) -> Hashable:
+    comparison = test.comparison
+    return (*_name_group(test.pair), comparison.metric, comparison.field, tuple(comparison.slice.items()))
 
 
 def _ranked_key(ranking: Ranking, pair: Pair) -> Hashable:
     return (*_name_group(pair), ranking.metric, None, ())
 
 
-def _decided(one: Tested, adjusted: Adjusted | None, correction: str, *, is_brief: bool) -> Comparison:
-    found, pair = one.found, one.pair
-    if adjusted is None or found.difference is None or found.p is None:
-        return replace(found, correction=correction)
-    found = replace(
-        found,
+def _decided(test: Tested, adjusted: Adjusted | None, correction: str, *, is_brief: bool) -> Comparison:
+    comparison, pair = test.comparison, test.pair
+    if adjusted is None or comparison.difference is None or comparison.p is None:
+        return replace(comparison, correction=correction)
+    comparison = replace(
+        comparison,
         p_adjusted=adjusted.p,
         p_needed=adjusted.needed,
         correction=correction,
-        verdict=_judge(found, adjusted.p),
+        verdict=_judge(comparison, adjusted.p),
     )
     if is_brief:
-        is_guarded = found.is_shown and pair.is_guarded(adjusted.needed)
-        return replace(found, marks=("guarded",) if is_guarded else ())
-    alpha, p = 1.0 - found.level, found.p or 0.0
+        is_guarded = comparison.is_shown and pair.is_guarded(adjusted.needed)
+        return replace(comparison, marks=("guarded",) if is_guarded else ())
+    alpha, p = 1.0 - comparison.level, comparison.p or 0.0
     bounds = pair.bounds(adjusted.needed, p)
-    alone = bounds if adjusted.needed == alpha else pair.bounds(alpha, p)
+    unadjusted_bounds = bounds if adjusted.needed == alpha else pair.bounds(alpha, p)
     decided = replace(
-        found,
+        comparison,
         interval=bounds.interval,
-        interval_alone=alone.interval,
+        interval_alone=unadjusted_bounds.interval,
         interval_guarded=bounds.guarded,
         marks=bounds.marks,
     )
@@ -199,18 +199,18 @@ def _decided(one: Tested, adjusted: Adjusted | None, correction: str, *, is_brie
         decided,
         detectable=spread.detectable(),
         detectable_whole=spread.detectable(spread.whole) if spread.whole else None,
-        documents_needed=pair.count_documents(spread.needed(found.difference or 0.0))
+        documents_needed=pair.count_documents(spread.needed(comparison.difference or 0.0))
         if decided.verdict == "no_difference_shown"
         else None,
     )
 
 
-def _judge(one: Comparison, p_adjusted: float) -> Outcome:
-    if not one.difference:
-        return "identical" if one.verdict == "identical" else "no_difference_shown"
-    if not is_shown(p_adjusted, one.level):
+def _judge(comparison: Comparison, p_adjusted: float) -> Outcome:
+    if not comparison.difference:
+        return "identical" if comparison.verdict == "identical" else "no_difference_shown"
+    if not is_shown(p_adjusted, comparison.level):
         return "no_difference_shown"
-    return "better" if (one.difference > 0) == (one.better == "higher") else "worse"
+    return "better" if (comparison.difference > 0) == (comparison.better == "higher") else "worse"
 
 
 def is_shown(p_adjusted: float, level: float) -> bool:
@@ -222,32 +222,32 @@ def is_shown(p_adjusted: float, level: float) -> bool:
     return p_adjusted <= 1.0 - level + 1e-12
 
 
-def _placed(ranking: RankedPairs, adjusted: Mapping[Hashable, Adjusted], correction: str) -> Ranking:
+def _placed(ranked: RankedPairs, adjusted: Mapping[Hashable, Adjusted], correction: str) -> Ranking:
     """Return the ranking with its adjusted p values, and the places that systems may really have."""
-    found = ranking.found
+    ranking = ranked.ranking
     pairs = tuple(
-        _shown(one, pair, adjusted[_ranked_key(found, pair)], found.level)
-        for one, pair in zip(found.pairs, ranking.pairs, strict=True)
+        _shown(ranked_pair, pair, adjusted[_ranked_key(ranking, pair)], ranking.level)
+        for ranked_pair, pair in zip(ranking.pairs, ranked.pairs, strict=True)
     )
-    shown = [one.systems for one in pairs if one.is_shown]
-    count = len(found.places)
+    shown = [pair.systems for pair in pairs if pair.is_shown]
+    count = len(ranking.places)
     places = tuple(
         replace(
-            one,
-            first=1 + sum(worse == one.system for _, worse in shown),
-            last=count - sum(better == one.system for better, _ in shown),
+            place,
+            first=1 + sum(worse == place.system for _, worse in shown),
+            last=count - sum(better == place.system for better, _ in shown),
         )
-        for one in found.places
+        for place in ranking.places
     )
-    return replace(found, pairs=pairs, places=places, method=correction)
+    return replace(ranking, pairs=pairs, places=places, method=correction)
 
 
-def _shown(one: RankedPair, pair: Pair, adjusted: Adjusted, level: float) -> RankedPair:
-    if one.difference == 0 or not is_shown(adjusted.p, level):
-        return replace(one, p_adjusted=adjusted.p)
+def _shown(ranked_pair: RankedPair, pair: Pair, adjusted: Adjusted, level: float) -> RankedPair:
+    if ranked_pair.difference == 0 or not is_shown(adjusted.p, level):
+        return replace(ranked_pair, p_adjusted=adjusted.p)
     bounds = pair.bounds(adjusted.needed, pair.test.p)
     is_guarded = "few_replicates" not in bounds.marks and excludes_zero(bounds.guarded)
-    return replace(one, p_adjusted=adjusted.p, is_shown=True, is_guarded=is_guarded)
+    return replace(ranked_pair, p_adjusted=adjusted.p, is_shown=True, is_guarded=is_guarded)
 
 
 _TIED = 1e-12
@@ -272,12 +272,12 @@ def adjust_holm(p_values: Sequence[float], groups: Sequence[Hashable] | None = N
     return [float(p) for p in adjusted]
 
 
-def adjust_min_p(p_values: Sequence[float], drawn: Sequence[Floats]) -> list[float]:
+def adjust_min_p(p_values: Sequence[float], draws: Sequence[Floats]) -> list[float]:
     """Return the adjusted p values of the step-down min-P method: the share of draws with as small a p value.
 
-    Westfall and Young (1993). `drawn` has the p value of each test under the same random exchanges, under
+    Westfall and Young (1993). `draws` have the p value of each test under the same random exchanges, under
     which all differences are chance: tests that nearly agree count nearly once, and those that can never be
-    small do not count. The chance of a test itself to be as small is its own p value; `drawn` gives that of
+    small do not count. The chance of a test itself to be as small is its own p value; `draws` give that of
     the others alone.
 
     >>> same, hopeless = np.array([0.02, 0.5, 0.9]), np.ones(3)
@@ -288,27 +288,27 @@ def adjust_min_p(p_values: Sequence[float], drawn: Sequence[Floats]) -> list[flo
     """
     order = np.argsort(p_values, kind="stable").tolist()
     steps = np.zeros(len(p_values))
-    later = np.full(len(drawn[0]) if drawn else 0, 2.0)
+    later = np.full(len(draws[0]) if draws else 0, 2.0)
     for place in range(len(order) - 1, -1, -1):
         at = order[place]
         limit = p_values[at] + _TIED
-        others = np.count_nonzero((later <= limit) & (drawn[at] > limit))
+        others = np.count_nonzero((later <= limit) & (draws[at] > limit))
         steps[place] = p_values[at] + others / (1 + len(later))
-        later = np.minimum(later, drawn[at])
+        later = np.minimum(later, draws[at])
     adjusted = np.empty(len(p_values))
     adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0) if len(order) else steps
     return [float(p) for p in adjusted]
 
 
-def least_p_needed(drawn: Sequence[Floats], alpha: float) -> float:
+def least_p_needed(draws: Sequence[Floats], alpha: float) -> float:
     """Return the p value with which a test alone in its family is decided at alpha: the first step of min-P.
 
     >>> round(least_p_needed([np.linspace(0.0001, 1.0, 9999)], 0.05), 3)
     0.05
     """
-    least = np.sort(reduce(np.minimum, drawn))
-    found = float(least[max(0, int(alpha * (len(least) + 1)) - 1)])
-    return min(max(found, alpha / len(drawn)), alpha)
+    least = np.sort(reduce(np.minimum, draws))
+    quantile = float(least[max(0, int(alpha * (len(least) + 1)) - 1)])
+    return min(max(quantile, alpha / len(draws)), alpha)
 
 
 # Every system against a reference, and all against all: comparisons and rankings.
@@ -330,14 +330,14 @@ def contest(data: PairedData, reference: str, *, is_brief: bool = False) -> Comp
     """
     pairs = [(reference, system.system) for system in data.systems if system.system != reference]
     arena = PairedMatrix.open(data)
-    made = compare_all(arena, pairs, data.metrics)
+    comparisons = compare_all(arena, pairs, data.metrics)
     by_slice: list[Comparison] = []
     for key in data.slices:
         if len(slice_values(arena, key)) <= MOST_VALUES:
             whole = [bound for bound in data.metrics if bound.call.slice is None]
             by_slice += compare_slices(arena, pairs, whole[:1], key)
     by_field = compare_pairs(arena, pairs, list_field_metrics(data), is_brief=is_brief)
-    return replace(made, comparisons=(*made.comparisons, *by_slice), by_field=tuple(by_field))
+    return replace(comparisons, comparisons=(*comparisons.comparisons, *by_slice), by_field=tuple(by_field))
 
 
 FIELD_METRICS = ("field_accuracy", "field_accuracy_strict", "recall")
@@ -377,12 +377,12 @@ def compare_all(
 
     All of it is one family of tests, so that two systems have one p value in a metric, wherever it is shown.
     """
-    made = list(_compare(arena, pairs, metrics))
+    tests = list(_compare(arena, pairs, metrics))
     whole = [bound for bound in metrics if _is_whole(bound) and bound.call.field is None]
     is_ranked = len(pairs) > 1 and can_rank(
         len(arena.names), len(whole), arena.data.level, arena.data.correction
     )
-    return decide_together(made, rank_all(arena, whole) if is_ranked else [])
+    return decide_together(tests, rank_all(arena, whole) if is_ranked else [])
 
 
 def can_rank(systems: int, metrics: int, level: float, correction: str = "min_p") -> bool:
@@ -439,16 +439,16 @@ def compare_slices(
     arena: PairedMatrix, pairs: Sequence[tuple[str, str]], metrics: Sequence[BoundMetric], key: str
 ) -> Iterator[Comparison]:
     """Yield the comparison of each pair in each value of a slice key: one family."""
-    made = []
+    tests = []
     for value, rows in slice_values(arena, key).items():
         narrow = arena.narrow(rows)
-        made += [
+        tests += [
             compare_one(narrow, pair, bound, (key, value))
             for bound in metrics
             if _is_whole(bound)
             for pair in pairs
         ]
-    yield from decide(made)
+    yield from decide(tests)
 
 
 def slice_values(arena: PairedMatrix, key: str) -> Mapping[str, npt.NDArray[np.int64]]:
@@ -473,7 +473,7 @@ def compare_one(
     first, second = pair.values
     wins = pair.wins
     is_higher_better = bound.metric.better == "higher"
-    made = Comparison(
+    comparison = Comparison(
         metric=name_metric(bound),
         field=bound.call.field,
         slice={} if key is None else {key[0]: key[1]},
@@ -496,10 +496,10 @@ def compare_one(
         better=bound.metric.better,
     )
     if first is None or second is None:
-        return Tested(made, pair)
+        return Tested(comparison, pair)
     is_same, (there, here) = pair.is_same, pair.in_documents
     tested = replace(
-        made,
+        comparison,
         difference=second - first,
         p=pair.test.p,
         effect_size=0.0 if is_same else effect_size(here - there),
@@ -521,9 +521,9 @@ def rank_all(arena: PairedMatrix, metrics: Sequence[BoundMetric]) -> list[Ranked
     able = [can_be_redrawn(arena, view) for view in views]
     if not any(able):
         return ranked
-    drawn = [view for view, is_able in zip(views, able, strict=True) if is_able]
-    rows = np.unique(np.concatenate([view.rows for view in drawn]))
-    seen = [(view, np.searchsorted(rows, view.rows)) for view in drawn]
+    able_views = [view for view, is_able in zip(views, able, strict=True) if is_able]
+    rows = np.unique(np.concatenate([view.rows for view in able_views]))
+    seen = [(view, np.searchsorted(rows, view.rows)) for view in able_views]
 
     def evaluate(*, is_left_out: bool) -> Iterator[Floats]:
         """Yield each metric in every replicate, systems x replicates."""
@@ -535,8 +535,8 @@ def rank_all(arena: PairedMatrix, metrics: Sequence[BoundMetric]) -> list[Ranked
 
     valued = zip(evaluate(is_left_out=False), evaluate(is_left_out=True), strict=True)
     return [
-        one._replace(found=value_first(one.found, *next(valued), arena.names)) if is_able else one
-        for one, is_able in zip(ranked, able, strict=True)
+        pairs._replace(ranking=value_first(pairs.ranking, *next(valued), arena.names)) if is_able else pairs
+        for pairs, is_able in zip(ranked, able, strict=True)
     ]
 
 
@@ -549,18 +549,18 @@ def rank(arena: PairedMatrix, bound: BoundMetric) -> RankedPairs:
     values = {name: arena.pair(name, name, view).values[0] for name in arena.names}
     sign = 1.0 if bound.metric.better == "higher" else -1.0
     ordered = sorted(arena.names, key=lambda name: (-sign * _or_worst(values[name], sign), name))
-    found = {names: arena.pair(names[1], names[0], view) for names in combinations(ordered, 2)}
-    known = {names: pair for names, pair in found.items() if None not in pair.values}
-    made = Ranking(
+    pairs = {names: arena.pair(names[1], names[0], view) for names in combinations(ordered, 2)}
+    valued_pairs = {names: pair for names, pair in pairs.items() if None not in pair.values}
+    ranking = Ranking(
         name_metric(bound),
         tuple(RankPlace(name, values[name], 1, len(ordered)) for name in ordered),
-        tuple(RankedPair(systems, _difference(pair), 1.0) for systems, pair in known.items()),
+        tuple(RankedPair(systems, _difference(pair), 1.0) for systems, pair in valued_pairs.items()),
         arena.data.level,
-        max((pair.documents for pair in known.values()), default=len(arena.documents)),
+        max((pair.documents for pair in valued_pairs.values()), default=len(arena.documents)),
         bound.metric.unit,
         bound.metric.better,
     )
-    return RankedPairs(made, tuple(known.values()))
+    return RankedPairs(ranking, tuple(valued_pairs.values()))
 
 
 def _or_worst(value: float | None, sign: float) -> float:
@@ -578,21 +578,21 @@ def can_be_redrawn(arena: PairedMatrix, view: View) -> bool:
     return bool(arena.data.replicates) and not is_total and len(arena.units.documents) >= FEW_DOCUMENTS
 
 
-def value_first(ranking: Ranking, drawn: Floats, new: Floats, names: Sequence[str]) -> Ranking:
+def value_first(ranking: Ranking, replicates: Floats, new: Floats, names: Sequence[str]) -> Ranking:
     """Return the ranking with each system's chance to be first, and the value of the first on new documents.
 
     Each bootstrap replicate chooses the first by the documents drawn, and evaluates it on those left out,
-    which are independent of the choice. `drawn` and `new` are the metric of both, systems x replicates.
+    which are independent of the choice. `replicates` and `new` are the metric of both, systems x replicates.
     """
     sign = 1.0 if ranking.better == "higher" else -1.0
-    chances = share_first(sign * drawn)
+    chances = share_first(sign * replicates)
     values = np.where(chances > 0, chances * new, 0.0).sum(axis=0)
-    known = values[~np.isnan(values) & (chances.sum(axis=0) > 0)]
-    if not len(known):
+    defined = values[~np.isnan(values) & (chances.sum(axis=0) > 0)]
+    if not len(defined):
         return ranking
     of_system = dict(zip(names, chances.mean(axis=1).tolist(), strict=True))
-    places = tuple(replace(one, chance_first=of_system[one.system]) for one in ranking.places)
-    return replace(ranking, places=places, on_new_documents=float(known.mean()))
+    places = tuple(replace(place, chance_first=of_system[place.system]) for place in ranking.places)
+    return replace(ranking, places=places, on_new_documents=float(defined.mean()))
 
 
 def share_first(values: Floats) -> Floats:
@@ -601,8 +601,8 @@ def share_first(values: Floats) -> Floats:
     >>> share_first(np.array([[0.5, 0.9, np.nan], [0.5, 0.8, np.nan]])).tolist()
     [[0.5, 1.0, 0.0], [0.5, 0.0, 0.0]]
     """
-    known = np.where(np.isnan(values), -np.inf, values)
-    highest = known.max(axis=0)
-    is_first = (known >= highest - 1e-9 * np.abs(highest)) & np.isfinite(highest)
-    found: Floats = is_first / np.maximum(is_first.sum(axis=0), 1)
-    return found
+    filled = np.where(np.isnan(values), -np.inf, values)
+    highest = filled.max(axis=0)
+    is_first = (filled >= highest - 1e-9 * np.abs(highest)) & np.isfinite(highest)
+    shares: Floats = is_first / np.maximum(is_first.sum(axis=0), 1)
+    return shares

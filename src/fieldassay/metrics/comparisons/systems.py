@@ -46,8 +46,8 @@ def with_compared(plan: FoldPlan, names: Sequence[str] | None) -> FoldPlan:
 
     What compares fields is kept, too. Raises `ProblemsError` for a name that no systems can be compared by.
     """
-    kept = tuple(choose_by_field(FIELD_METRICS, plan.vocabulary)[:1])
-    return replace(plan, compared=_usual(plan) if names is None else _named(plan, names), also_kept=kept)
+    by_field = tuple(choose_by_field(FIELD_METRICS, plan.vocabulary)[:1])
+    return replace(plan, compared=_usual(plan) if names is None else _named(plan, names), also_kept=by_field)
 
 
 def with_kept(plan: FoldPlan, gates: Iterable[MetricCall]) -> FoldPlan:
@@ -80,17 +80,21 @@ def _named(plan: FoldPlan, names: Sequence[str]) -> tuple[MetricCall, ...]:
         bound = [bind_metric(call, plan.vocabulary) for name in names for call in _expand(plan, name)]
     except ValueError as error:
         raise problem("compare", str(error), kind="unknown_name") from None
-    refused = [one for one in bound if not is_comparable(one)]
+    refused = [metric for metric in bound if not is_comparable(metric)]
     if refused:
-        raise ProblemsError([_refusal(one) for one in refused])
-    return tuple(dict.fromkeys(one.call for one in bound))
+        raise ProblemsError([_refusal(metric) for metric in refused])
+    return tuple(dict.fromkeys(metric.call for metric in bound))
 
 
 def _expand(plan: FoldPlan, name: str) -> list[MetricCall]:
     """Return the metric of a name that is also a group's; else the comparable members of the group."""
     calls = select_metrics([name], plan.vocabulary)
-    one = [call for call in calls if call.name == parse_metric(name).name]
-    return one or [call for call in calls if is_comparable(bind_metric(call, plan.vocabulary))] or list(calls)
+    same_name = [call for call in calls if call.name == parse_metric(name).name]
+    return (
+        same_name
+        or [call for call in calls if is_comparable(bind_metric(call, plan.vocabulary))]
+        or list(calls)
+    )
 
 
 def _refusal(bound: BoundMetric) -> Problem:
@@ -111,12 +115,12 @@ def _refusal(bound: BoundMetric) -> Problem:
 
 def check_reference(reference: str | None, systems: Iterable[str]) -> str:
     """Return the reference system: the given or the first one. Raises `ProblemsError` for an unknown one."""
-    known = tuple(systems)
+    names = tuple(systems)
     if reference is None:
-        return known[0]
-    if reference not in known:
+        return names[0]
+    if reference not in names:
         shown = reference[:100]
-        raise problem("reference", f"there is no system {shown!r}", nearest(shown, known), "unknown_name")
+        raise problem("reference", f"there is no system {shown!r}", nearest(shown, names), "unknown_name")
     return reference
 
 
@@ -127,7 +131,7 @@ def compare_partials(
 
     Nothing at all where nothing was kept, as for one system that nobody wants to compare later.
     """
-    if not plan.kept:
+    if not plan.kept_statistics:
         return None, Comparisons()
     data = pair_systems(plan, partials.values())
     if len(partials) < 2 or not plan.compared:
@@ -149,8 +153,8 @@ def compare(
     >>> gold = [{"id": at, "total": at} for at in range(6)]
     >>> right, wrong = gold, [{"id": at, "total": at + 1} for at in range(6)]
     >>> result = score(gold, {"llama": wrong, "qwen": right}, "fields: {total: number}")
-    >>> [found, _] = compare(result, "llama", "qwen")
-    >>> found.metric, found.difference, found.p, found.p_adjusted, found.verdict
+    >>> [comparison, _] = compare(result, "llama", "qwen")
+    >>> comparison.metric, comparison.difference, comparison.p, comparison.p_adjusted, comparison.verdict
     ('accuracy', 1.0, 0.015625, 0.015625, 'better')
     """
     data = result.paired
@@ -161,14 +165,14 @@ def compare(
             "score them in one call",
             "not_comparable",
         )
-    known = [system.system for system in data.systems]
+    names = [system.system for system in data.systems]
     for name in (a, b):
-        check_reference(name, known)
+        check_reference(name, names)
     arena = PairedMatrix.open(
-        replace(data, systems=tuple(one for one in data.systems if one.system in (a, b)))
+        replace(data, systems=tuple(system for system in data.systems if system.system in (a, b)))
     )
     chosen = data.metrics if metrics is None else tuple(_find(data, name) for name in metrics)
-    made = list(compare_pairs(arena, [(a, b)], chosen))
+    comparisons = list(compare_pairs(arena, [(a, b)], chosen))
     for key in slices:
         values = slice_values(arena, key)
         if not values:
@@ -178,19 +182,19 @@ def compare(
                 "ask for it when scoring",
                 "unknown_name",
             )
-        made += compare_slices(arena, [(a, b)], chosen, key)
-    return tuple(made)
+        comparisons += compare_slices(arena, [(a, b)], chosen, key)
+    return tuple(comparisons)
 
 
 def _find(data: PairedData, name: str) -> BoundMetric:
-    known = {str(bound.call): bound for bound in data.metrics}
+    metrics = {str(bound.call): bound for bound in data.metrics}
     try:
-        bound = known.get(name) or bind_metric(parse_metric(name), data.vocabulary)
+        bound = metrics.get(name) or bind_metric(parse_metric(name), data.vocabulary)
     except ValueError as error:
         raise problem("metrics", str(error), kind="unknown_name") from None
     if data.can_compare(bound):
         return bound
-    remedy = f"{nearest(name, known)}; or score with ScoreOptions(compare=({name!r},))"
+    remedy = f"{nearest(name, metrics)}; or score with ScoreOptions(compare=({name!r},))"
     raise problem("metrics", f"nothing was kept to compare systems by {name!r}", remedy, "unknown_name")
 
 
@@ -204,11 +208,11 @@ def remark_comparisons(data: PairedData | None) -> tuple[str, ...]:
     remarks = list(remark_ranking(data, whole))
     for key in data.slices:
         count = len(slice_values(arena, key))
-        known = {value for system in data.systems for names in system.groups.get(key, ()) for value in names}
+        values = {value for system in data.systems for names in system.groups.get(key, ()) for value in names}
         if count > MOST_VALUES:
             most = f"systems are compared within the values of at most {MOST_VALUES}"
             remarks.append(f"the slice {key!r} has {count:,} values; {most}")
-        elif len(known) > count:
-            left = f"{len(known) - count:,} more values, which not all systems have for the same documents"
+        elif len(values) > count:
+            left = f"{len(values) - count:,} more values, which not all systems have for the same documents"
             remarks.append(f"the slice {key!r} has {left}")
     return tuple(remarks)

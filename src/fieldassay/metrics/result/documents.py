@@ -123,14 +123,14 @@ def value_documents(
     metrics: Sequence[BoundMetric],
     score_of: BoundMetric | None,
     columns: DocumentColumns,
-    kept: Mapping[Statistic, bool] | None = None,
+    kept_statistics: Mapping[Statistic, bool] | None = None,
 ) -> DocumentValues:
     """Return the per-document values of the metrics.
 
     `score` comes first (see `score_documents`). Then come the chosen metrics with a value per
     document (a spec's own definitions all have one), and always `accuracy`, `accuracy_strict`, `leaves` (in
-    the union), `matches` and `perfect`, unless a definition has that name. `kept` are statistics to keep
-    beside them: field by field (True) or added up over the fields.
+    the union), `matches` and `perfect`, unless a definition has that name. `kept_statistics` are those to
+    keep beside them: field by field (True) or added up over the fields.
     """
     rows = Rows()
     own = {
@@ -139,11 +139,11 @@ def value_documents(
         if bound.is_own and bound.call.slice is None and bound.call.field is None
     }
     shares = {str(bound.call): share for bound in metrics if (share := _document_share(bound)) is not None}
-    found = {"score": score_documents(metrics, score_of, columns)}
+    values = {"score": score_documents(metrics, score_of, columns)}
     if score_of is not None and (divisor := pooled_divisor(score_of.recipe)) is not None:
-        found[SCORE_WEIGHT] = columns.per_document(divisor)
-    found |= {name: columns.shares(_default_share(name)) for name in ("accuracy", "accuracy_strict")}
-    found |= {name: columns.shares(share) for name, share in shares.items() if name not in found}
+        values[SCORE_WEIGHT] = columns.per_document(divisor)
+    values |= {name: columns.shares(_default_share(name)) for name in ("accuracy", "accuracy_strict")}
+    values |= {name: columns.shares(share) for name, share in shares.items() if name not in values}
     matches = columns.per_document(rows.correct)
     leaves = matches + columns.per_document(rows.wrong + rows.missing + rows.spurious)
     perfect = columns.perfect()
@@ -153,15 +153,15 @@ def value_documents(
         *(name for bound in metrics for name in list_needs(bound.recipe).numbers),
     ]
     numbers = {name: columns.number(name) for name in dict.fromkeys(names)}
-    found |= {"leaves": leaves, "matches": matches, "perfect": perfect}
-    found |= {name: values for name, values in own.items() if name not in numbers}
+    values |= {"leaves": leaves, "matches": matches, "perfect": perfect}
+    values |= {name: values for name, values in own.items() if name not in numbers}
     statistics = {
         statistic: PackedSum.pack(_keep(columns, statistic, is_by_field))
-        for statistic, is_by_field in (kept or {}).items()
+        for statistic, is_by_field in (kept_statistics or {}).items()
     }
     packed_values, packed_numbers = (
         Packed[str, Floats]({name: PackedFloats.pack(values) for name, values in each.items()})
-        for each in (found, numbers)
+        for each in (values, numbers)
     )
     return DocumentValues(
         table.documents,
@@ -227,19 +227,19 @@ def _frame_values(system: str, values: DocumentValues) -> pl.DataFrame:
     import polars as pl
 
     count = len(values.documents)
-    found = {
+    series = {
         "system": pl.Series([make_printable(system)], dtype=pl.String).new_from_index(0, count),
         "doc": _texts(values.documents),
     }
     for columns in (values.values, values.numbers):
-        found |= {
+        series |= {
             name: pl.Series(column, dtype=pl.Float64, nan_to_null=True) for name, column in columns.items()
         }
-    found |= {name: pl.Series(claims, dtype=pl.Boolean) for name, claims in values.claims.items()}
-    found |= {name: _texts(texts, has_null=True) for name, texts in values.texts.items()}
+    series |= {name: pl.Series(claims, dtype=pl.Boolean) for name, claims in values.claims.items()}
+    series |= {name: _texts(texts, has_null=True) for name, texts in values.texts.items()}
     for name, groups in values.groups.items():
-        found[f"group_{name}" if name in found else name] = _group_series(name, groups)
-    return pl.DataFrame(found)
+        series[f"group_{name}" if name in series else name] = _group_series(name, groups)
+    return pl.DataFrame(series)
 
 
 def _texts(texts: Sequence[str], *, has_null: bool = False) -> pl.Series:
@@ -266,8 +266,8 @@ def gather_groups(
     import polars as pl
 
     place = {group: at for at, group in enumerate(dict.fromkeys(groups))}
-    made = pl.Series([convert([make_printable(text) for text in group]) for group in place], dtype=dtype)
-    return made.gather(np.fromiter(map(place.__getitem__, groups), np.uint32, len(groups)))
+    series = pl.Series([convert([make_printable(text) for text in group]) for group in place], dtype=dtype)
+    return series.gather(np.fromiter(map(place.__getitem__, groups), np.uint32, len(groups)))
 
 
 def _default_share(name: str) -> Share:
@@ -319,7 +319,7 @@ class DocumentStatistics(Struct, frozen=True, eq=False):
 def _take(totals: Mapping[Statistic, Sum], rows: Ints) -> Mapping[Statistic, Sum]:
     if isinstance(totals, Packed):
         return totals.take(rows)
-    return {one: Sum(total.fields, total.values[:, rows]) for one, total in totals.items()}
+    return {statistic: Sum(total.fields, total.values[:, rows]) for statistic, total in totals.items()}
 
 
 class PairedData(Struct, frozen=True, eq=False):
@@ -395,14 +395,14 @@ def list_kept(metrics: Sequence[BoundMetric], by_field: Sequence[BoundMetric] = 
 
     Those of `by_field` are.
     """
-    kept: dict[Statistic, bool] = {
+    statistics: dict[Statistic, bool] = {
         statistic: True for bound in by_field for statistic in list_parts(bound.recipe)
     }
     for bound in metrics:
         is_by_field = bound.call.field is not None or bool(list_field_means(bound.recipe))
         for statistic in list_parts(bound.recipe):
-            kept[statistic] = kept.get(statistic, False) or is_by_field
-    return kept
+            statistics[statistic] = statistics.get(statistic, False) or is_by_field
+    return statistics
 
 
 def join_statistics(system: str, parts: Sequence[DocumentValues]) -> DocumentStatistics:
@@ -500,10 +500,12 @@ def systems_of(frame: pl.DataFrame, wanted: Iterable[Statistic]) -> tuple[Docume
 
     names = {name_statistic(statistic): statistic for statistic in wanted}
     try:
-        systems = frame.get_column(_column(SYSTEM)).unique(maintain_order=True).to_list()
-        if not all(isinstance(name, str) for name in systems):
+        system_names = frame.get_column(_column(SYSTEM)).unique(maintain_order=True).to_list()
+        if not all(isinstance(name, str) for name in system_names):
             raise TypeError("a system without a name")
-        found = tuple(_system(name, frame.filter(pl.col(_column(SYSTEM)) == name), names) for name in systems)
+        systems = tuple(
+            _system(name, frame.filter(pl.col(_column(SYSTEM)) == name), names) for name in system_names
+        )
     except (
         pl.exceptions.PolarsError,
         AttributeError,
@@ -513,9 +515,11 @@ def systems_of(frame: pl.DataFrame, wanted: Iterable[Statistic]) -> tuple[Docume
         RecursionError,
     ) as error:
         raise ValueError(f"not a table of statistics ({type(error).__name__})") from None
-    if not found or any(one.documents != found[0].documents or not one.documents for one in found):
+    if not systems or any(
+        system.documents != systems[0].documents or not system.documents for system in systems
+    ):
         raise ValueError("not a table of statistics (every system has a row for each document)")
-    return found
+    return systems
 
 
 def _system(name: str, frame: pl.DataFrame, names: dict[str, Statistic]) -> DocumentStatistics:
@@ -533,22 +537,22 @@ def _system(name: str, frame: pl.DataFrame, names: dict[str, Statistic]) -> Docu
         elif kind == GOLD:
             gold = np.frombuffer(b"".join(values.to_list()), np.uint8).reshape(len(documents), -1)
         elif kind == GROUP:
-            groups[rest[0]] = tuple(tuple(one or ()) for one in values.to_list())
+            groups[rest[0]] = tuple(tuple(group or ()) for group in values.to_list())
         elif kind in names and values.null_count() < len(values):
             parts.setdefault(names[kind], []).append(
                 (rest[0], values.fill_null(0).to_numpy().astype(np.int64))
             )
     statistics = {
-        statistic: Sum(tuple(field for field, _ in found), np.stack([one for _, one in found]))
-        for statistic, found in parts.items()
+        statistic: Sum(tuple(field for field, _ in columns), np.stack([column for _, column in columns]))
+        for statistic, columns in parts.items()
     }
     return DocumentStatistics(name, documents, statistics, groups, repeats, gold)
 
 
 def _read_repeats(values: list[int | None]) -> int:
-    found = set(values) or {None}
-    runs = found.pop() or 1
-    if found or not 1 <= runs <= MOST_REPEATS:
+    counts = set(values) or {None}
+    runs = counts.pop() or 1
+    if counts or not 1 <= runs <= MOST_REPEATS:
         raise ValueError("the number of runs of a system")
     return runs
 

@@ -122,12 +122,12 @@ def find_ends(
 
 def _find_range(part: Form, seen: Mapping[str, tuple[float, float]]) -> tuple[float, float] | None:
     """Return the least and the most that a measured document has: of one number, or of measurements."""
-    (factor, one), *others = part.terms
-    if others or not isinstance(one, Known | Number) or one.column not in seen:
+    (factor, statistic), *others = part.terms
+    if others or not isinstance(statistic, Known | Number) or statistic.column not in seen:
         return None
-    if isinstance(one, Known):
+    if isinstance(statistic, Known):
         return factor, factor
-    least, most = seen[one.column]
+    least, most = seen[statistic.column]
     return factor * least, LONGER * factor * most
 
 
@@ -166,12 +166,12 @@ def _highest_ratio(ratio: Ratio) -> float | None:
     if ratio.is_proportion:
         return 1.0
     counted = ratio.numerator.statistics
-    if any(isinstance(one, Number) for one in counted + ratio.denominator.statistics):
+    if any(isinstance(statistic, Number) for statistic in counted + ratio.denominator.statistics):
         return None
-    if any(isinstance(one, RowSum) and one.value not in _AT_MOST_ONE for one in counted):
+    if any(isinstance(statistic, RowSum) and statistic.value not in _AT_MOST_ONE for statistic in counted):
         return None
-    inner = [find_highest(one.recipe) for one in counted if isinstance(one, OfDocument)]
-    return None if None in inner else max((one for one in inner if one is not None), default=1.0)
+    inner = [find_highest(statistic.recipe) for statistic in counted if isinstance(statistic, OfDocument)]
+    return None if None in inner else max((highest for highest in inner if highest is not None), default=1.0)
 
 
 def is_bounded(recipe: Recipe) -> bool:
@@ -205,10 +205,10 @@ def size_by_sums(table: SumTable, ratio: Ratio) -> Floats:
     whose own variance is 1.
     """
     if table.is_by_family and (ratio.documents is not None or size_statistics(ratio)):
-        drawn = table.combine(
+        sizes = table.combine(
             ratio.size_form, (None,) if ratio.documents else table.labels(ratio.denominator)
         )
-        return np.nan_to_num(divide(drawn[:, 1:].var(axis=1), drawn[:, 0]))
+        return np.nan_to_num(divide(sizes[:, 1:].var(axis=1), sizes[:, 0]))
     if ratio.documents is not None:
         if table.repeats == 1:
             return np.ones(1)
@@ -278,41 +278,47 @@ class UndrawnDocuments(Struct, frozen=True, eq=False):
         cls, documents: Sequence[str], seed: int, statistics: Mapping[Statistic, Sum]
     ) -> "UndrawnDocuments":
         """Return the documents with their statistics, fields x documents, packed."""
-        packed = {one: (total.fields, PackedInts.pack(total.values)) for one, total in statistics.items()}
+        packed = {
+            statistic: (total.fields, PackedInts.pack(total.values))
+            for statistic, total in statistics.items()
+        }
         return cls(document_keys(documents, seed), packed)
 
     def list_families(self, rows: Ints) -> "Families":
         """Return the families of the documents at these positions, and those with each field."""
         keys = self.keys[rows]
-        found: Families = {None: (np.unique(keys),)}
+        families: Families = {None: (np.unique(keys),)}
         for fields, packed in self.statistics.values():
             for at, name in enumerate(fields):
                 if name is not None:
-                    own = np.unique(keys[packed.held[at, rows] != 0])
-                    found[name] = (*found.get(name, ()), own)
-        return _shorten(found)
+                    own = np.unique(keys[packed.array[at, rows] != 0])
+                    families[name] = (*families.get(name, ()), own)
+        return _shorten(families)
 
     @property
     def nbytes(self) -> int:
         """Return the bytes of the values."""
-        return sum(values.held.nbytes for _, values in self.statistics.values())
+        return sum(values.array.nbytes for _, values in self.statistics.values())
 
     def take(self, rows: Ints) -> "UndrawnDocuments":
         """Return the documents at these positions."""
         if len(rows) == len(self.keys):
             return self
         own = {
-            one: (fields, PackedInts(values.held[:, rows], values.shift))
-            for one, (fields, values) in self.statistics.items()
+            statistic: (fields, PackedInts(values.array[:, rows], values.shift))
+            for statistic, (fields, values) in self.statistics.items()
         }
         return UndrawnDocuments(self.keys[rows], own)
 
     def choose(self, names: frozenset[str | None]) -> "UndrawnDocuments":
         """Return the documents with the fields that have these names."""
         chosen = {}
-        for one, (fields, packed) in self.statistics.items():
+        for statistic, (fields, packed) in self.statistics.items():
             rows = [at for at, name in enumerate(fields) if name in names]
-            chosen[one] = (tuple(fields[at] for at in rows), PackedInts(packed.held[rows], packed.shift))
+            chosen[statistic] = (
+                tuple(fields[at] for at in rows),
+                PackedInts(packed.array[rows], packed.shift),
+            )
         return UndrawnDocuments(self.keys, chosen)
 
     def sum_each(
@@ -323,13 +329,13 @@ class UndrawnDocuments(Struct, frozen=True, eq=False):
         for statistic, (fields, packed) in self.statistics.items():
             rows = [at for at, name in enumerate(fields) if names is None or name in names]
             named.append((statistic, tuple(fields[at] for at in rows)))
-            parts.append(PackedInts(packed.held[rows], packed.shift).unpack())
+            parts.append(PackedInts(packed.array[rows], packed.shift).unpack())
             bits += [statistic.bits] * len(rows)
         stacked = np.concatenate(parts)
         totals = [stacked[:, rows].sum(axis=1, keepdims=True) for rows in subsets]
         if replicates:
-            drawn = draw_sums(stacked, self.keys, replicates, subsets, bits=bits)
-            totals = [np.concatenate(both, axis=1) for both in zip(totals, drawn, strict=True)]
+            draws = draw_sums(stacked, self.keys, replicates, subsets, bits=bits)
+            totals = [np.concatenate(both, axis=1) for both in zip(totals, draws, strict=True)]
         ends = np.cumsum([len(fields) for _, fields in named])
         return [
             {
@@ -402,7 +408,7 @@ class SliceSums(Struct, frozen=True, eq=False):
     def portions(self, replicates: int) -> Iterator[Portion]:
         """Yield all sums if they are small; else those of some fields by name at a time, then the whole."""
         count = -(-self.size(replicates) // PORTION)
-        names = sorted({name for _, fields in self._drawn() for name in fields if name is not None})
+        names = sorted({name for _, fields in self._resampled() for name in fields if name is not None})
         if not replicates or count <= 1 or len(names) < 2:
             yield Portion(self.sum_fields(replicates))
             return
@@ -432,7 +438,7 @@ class SliceSums(Struct, frozen=True, eq=False):
         )
         return replace(
             self,
-            sums={one: _choose(total, present) for one, total in self.sums.items()},
+            sums={statistic: _choose(total, present) for statistic, total in self.sums.items()},
             undrawn=tuple((documents.choose(present), rows) for documents, rows in self.undrawn),
         )
 
@@ -440,14 +446,21 @@ class SliceSums(Struct, frozen=True, eq=False):
         """Return how many fields the statistic with most of them has."""
         names: defaultdict[Statistic, set[str | None]] = defaultdict(set)
         parts = (documents.statistics.items() for documents, _ in self.undrawn)
-        undrawn = ((one, fields) for part in parts for one, (fields, _) in part)
-        for one, fields in (*((one, total.fields) for one, total in self.sums.items()), *undrawn):
-            names[one].update(fields)
+        undrawn = ((statistic, fields) for part in parts for statistic, (fields, _) in part)
+        for statistic, fields in (
+            *((statistic, total.fields) for statistic, total in self.sums.items()),
+            *undrawn,
+        ):
+            names[statistic].update(fields)
         return max(map(len, names.values()), default=0)
 
     def size(self, replicates: int) -> int:
         """Return the bytes of the sums when all are drawn."""
-        return len({(one, name) for one, fields in self._drawn() for name in fields}) * (1 + replicates) * 8
+        return (
+            len({(statistic, name) for statistic, fields in self._resampled() for name in fields})
+            * (1 + replicates)
+            * 8
+        )
 
     def sum_fields(self, replicates: int, names: frozenset[str | None] | None = None) -> Sums:
         """Return the sums of all documents, of all fields or of those with these names."""
@@ -461,14 +474,16 @@ class SliceSums(Struct, frozen=True, eq=False):
 
     def sum_plain(self) -> Sums:
         """Return the sums without replicates."""
-        drawn = {one: Sum(total.fields, total.values[:, :1]) for one, total in self.sums.items()}
-        return replace(self, sums=drawn).sum_fields(0)
+        sums = {statistic: Sum(total.fields, total.values[:, :1]) for statistic, total in self.sums.items()}
+        return replace(self, sums=sums).sum_fields(0)
 
-    def _drawn(self) -> Iterator[tuple[Statistic, Fields]]:
+    def _resampled(self) -> Iterator[tuple[Statistic, Fields]]:
         """Yield the statistics with replicates and their fields, some of them several times."""
-        yield from ((one, total.fields) for one, total in self.sums.items() if total.values.shape[1] > 1)
+        yield from (
+            (statistic, total.fields) for statistic, total in self.sums.items() if total.values.shape[1] > 1
+        )
         for documents, _ in self.undrawn:
-            yield from ((one, fields) for one, (fields, _) in documents.statistics.items())
+            yield from ((statistic, fields) for statistic, (fields, _) in documents.statistics.items())
 
 
 def _join(
@@ -488,9 +503,9 @@ def settle_slices(slices: Mapping[SliceKey, SliceSums], replicates: int) -> dict
 
     So they take at most as many bytes as the documents, or `SMALL_SUMS`.
     """
-    undrawn = {id(one): one for table in slices.values() for one, _ in table.undrawn}
-    held = sum(documents.nbytes for documents in undrawn.values())
-    if not undrawn or len(slices) * slices[None].size(replicates) > max(SMALL_SUMS, held):
+    undrawn = {id(documents): documents for table in slices.values() for documents, _ in table.undrawn}
+    nbytes = sum(documents.nbytes for documents in undrawn.values())
+    if not undrawn or len(slices) * slices[None].size(replicates) > max(SMALL_SUMS, nbytes):
         return dict(slices)
     settled = {key: replace(table, undrawn=()) for key, table in slices.items()}
     for documents in undrawn.values():
@@ -565,8 +580,10 @@ def estimate_slices(
     the plan's keys. Beyond `MOST_EMPTY` slices times fields, a slice has the fields that occur in it.
     """
     order = {key: position for position, key in enumerate(plan.keys)}
-    asked = {bound.call.slice for bound in plan.metrics if bound.call.slice is not None}
-    chosen = {key for key in (*slices, *asked) if key is None or key[0] in order or key in asked}
+    named_slices = {bound.call.slice for bound in plan.metrics if bound.call.slice is not None}
+    chosen = {
+        key for key in (*slices, *named_slices) if key is None or key[0] in order or key in named_slices
+    }
     unseen = unseen_weights(plan.seed, plan.replicates)
     is_large = None in slices and len(chosen) * slices[None].count_fields() > MOST_EMPTY
     estimates: list[Estimate] = []
@@ -590,7 +607,7 @@ def _draft_slice(
     plan: EstimationPlan, key: SliceKey, table: SliceSums, unseen: Floats
 ) -> list[tuple[_Draft, _Bounds]]:
     """Return the drafts of every metric with their intervals, which are made portion by portion of fields."""
-    made: dict[tuple[int, str | None], tuple[_Draft, _Bounds]] = {}
+    bounded: dict[tuple[int, str | None], tuple[_Draft, _Bounds]] = {}
     means: tuple[Means, Means] = {}, {}
     is_split = False
     for portion in table.portions(plan.replicates):
@@ -599,12 +616,12 @@ def _draft_slice(
         drafts = [draft for _, draft in numbered]
         bounds = _bound_all(drafts, plan.level) if plan.replicates else [_Bounds()] * len(drafts)
         for (number, draft), bound in zip(numbered, bounds, strict=True):
-            made[number, draft.field] = replace(draft, replicates=()), bound
+            bounded[number, draft.field] = replace(draft, replicates=()), bound
     if not is_split:
-        return list(made.values())
+        return list(bounded.values())
     plain = SumTable(table.sum_plain(), repeats=table.repeats)
     return [
-        made.get((number, label), (_Draft(bound, key, label), _Bounds()))
+        bounded.get((number, label), (_Draft(bound, key, label), _Bounds()))
         for number, bound in enumerate(plan.metrics)
         for label in (
             (None,)
@@ -653,29 +670,29 @@ def _draft_portion(
 def _draft_sums(
     bound: BoundMetric,
     key: SliceKey,
-    found: Evaluated,
+    evaluated: Evaluated,
     unseen: Floats,
     limits: tuple[float, float] | None,
 ) -> list[_Draft]:
     is_count, has_draws = (
         bound.metric.unit == "count",
-        not isinstance(bound.recipe, Total) and found.values.shape[1] > 1,
+        not isinstance(bound.recipe, Total) and evaluated.values.shape[1] > 1,
     )
-    rows = {label: row for row, label in enumerate(found.labels)}
+    rows = {label: row for row, label in enumerate(evaluated.labels)}
     values, n, documents, failed = (
-        found.values[:, 0].tolist(),
-        found.n.tolist(),
-        found.documents.tolist(),
-        found.failed.tolist(),
+        evaluated.values[:, 0].tolist(),
+        evaluated.n.tolist(),
+        evaluated.documents.tolist(),
+        evaluated.failed.tolist(),
     )
-    blocks, effective = [found.values[:, 1:]], np.full(len(values), math.inf)
+    blocks, effective = [evaluated.values[:, 1:]], np.full(len(values), math.inf)
     if has_draws and limits is not None:
-        resampled, worst, best = np.split(found.values, 3, axis=1)
+        resampled, worst, best = np.split(evaluated.values, 3, axis=1)
         blocks = [resampled[:, 1:], np.where(unseen > 0, best[:, 1:], worst[:, 1:])]
         if isinstance(bound.recipe, Ratio):
             effective = _TRACE * limits[1] / np.where(best > worst, best - worst, np.nan)[:, 0]
     drafts = []
-    for label in _choose_labels(bound, found.labels):
+    for label in _choose_labels(bound, evaluated.labels):
         if label not in rows:
             drafts.append(_Draft(bound, key, label))
             continue
@@ -685,8 +702,8 @@ def _draft_sums(
         value = None if is_undefined else _whole(values[row]) if is_count else values[row]
         has_replicates = has_draws and value is not None and documents[row] > 0
         is_within = value is not None and limits is not None and _is_within(value, limits)
-        drawn = blocks if is_within else blocks[:1]  # what a spec calls a ratio can be any number
-        replicates = tuple(block[row] for block in drawn) if has_replicates else ()
+        used_blocks = blocks if is_within else blocks[:1]  # what a spec calls a ratio can be any number
+        replicates = tuple(block[row] for block in used_blocks) if has_replicates else ()
         draft = _Draft(bound, key, label, value, n[row], documents[row], failed[row], replicates)
         drafts.append(replace(draft, effective=float(effective[row])))
     return drafts
@@ -730,30 +747,30 @@ def _draft_number(bound: BoundMetric, key: SliceKey, table: SliceSums, unseen: F
         return draft
     owners = np.concatenate([np.zeros(0, np.uint64), *table.owners.get(recipe.column, ())])
     has_draws = len(owners) and len(unseen) and 0.0 < recipe.share < 1.0
-    drawn = quantile_replicates(ordered, owners[order], recipe.share, unseen) if has_draws else ()
-    return replace(draft, families=families, replicates=tuple(drawn))
+    replicates = quantile_replicates(ordered, owners[order], recipe.share, unseen) if has_draws else ()
+    return replace(draft, families=families, replicates=tuple(replicates))
 
 
 def _bound_all(drafts: Sequence[_Draft], level: float) -> list[_Bounds]:
     """Return the interval of each draft, with one computation of the percentiles of all replicates."""
-    drawn = [each for draft in drafts for each in draft.replicates]
-    found = percentile_intervals(np.stack(drawn), level) if drawn else None
+    replicates = [each for draft in drafts for each in draft.replicates]
+    percentiles = percentile_intervals(np.stack(replicates), level) if replicates else None
     triples: Iterator[_Drawn] = iter(
-        zip(found.low.tolist(), found.high.tolist(), found.dropped.tolist(), strict=True)
-        if found is not None
+        zip(percentiles.low.tolist(), percentiles.high.tolist(), percentiles.dropped.tolist(), strict=True)
+        if percentiles is not None
         else ()
     )
     return [_bound_one(draft, level, [next(triples) for _ in draft.replicates]) for draft in drafts]
 
 
-def _bound_one(draft: _Draft, level: float, drawn: Sequence[_Drawn]) -> _Bounds:
+def _bound_one(draft: _Draft, level: float, intervals: Sequence[_Drawn]) -> _Bounds:
     if isinstance(draft.bound.recipe, Quantile) and draft.families is None:
         return _bound_quantile(draft, draft.bound.recipe, level)
-    if not drawn or draft.value is None:
+    if not intervals or draft.value is None:
         return _Bounds()
     if draft.families is not None and draft.families < min(FEW_FAMILIES, draft.documents):
         return _Bounds(marks=("few_families",))
-    (lowest, highest, _), (low, high, dropped) = drawn[0], drawn[-1]
+    (lowest, highest, _), (low, high, dropped) = intervals[0], intervals[-1]
     limits = value_bounds(draft.bound)
     if limits is not None and not _is_within(draft.value, limits):
         limits = None

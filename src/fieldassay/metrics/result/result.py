@@ -86,18 +86,18 @@ def frame_estimates(estimates: Sequence[Estimate]) -> pl.DataFrame:
 
     rows = [
         {
-            "system": one.system,
-            "metric": one.metric,
-            "field": one.field,
-            "slice": format_slice(one.slice),
-            "value": one.value,
-            "low": None if one.interval is None else one.interval[0],
-            "high": None if one.interval is None else one.interval[1],
-            "n": one.n,
-            "documents": one.documents,
-            "unit": one.unit,
+            "system": estimate.system,
+            "metric": estimate.metric,
+            "field": estimate.field,
+            "slice": format_slice(estimate.slice),
+            "value": estimate.value,
+            "low": None if estimate.interval is None else estimate.interval[0],
+            "high": None if estimate.interval is None else estimate.interval[1],
+            "n": estimate.n,
+            "documents": estimate.documents,
+            "unit": estimate.unit,
         }
-        for one in estimates
+        for estimate in estimates
     ]
     texts, numbers = (
         dict.fromkeys(("system", "metric", "field", "slice"), pl.String),
@@ -125,7 +125,7 @@ def to_pandas(frame: pl.DataFrame) -> Any:
 
 def list_overall(estimates: Sequence[Estimate]) -> list[Estimate]:
     """Return the estimates over all fields and all documents."""
-    return [one for one in estimates if one.field is None and not one.slice]
+    return [estimate for estimate in estimates if estimate.field is None and not estimate.slice]
 
 
 def describe_systems(estimates: Sequence[Estimate]) -> str:
@@ -135,12 +135,12 @@ def describe_systems(estimates: Sequence[Estimate]) -> str:
     'a accuracy 94.9%'
     """
     first: dict[str, Estimate] = {}
-    for one in estimates:
-        first.setdefault(one.system, one)
+    for estimate in estimates:
+        first.setdefault(estimate.system, estimate)
     shown = [
-        f"{clip(one.system, _NAME)} {one.metric} "
-        f"{'undefined' if one.value is None else format_in_unit(one.value, one.unit)}"
-        for one in list(first.values())[:_MOST_NAMED]
+        f"{clip(estimate.system, _NAME)} {estimate.metric} "
+        f"{'undefined' if estimate.value is None else format_in_unit(estimate.value, estimate.unit)}"
+        for estimate in list(first.values())[:_MOST_NAMED]
     ]
     more = [f"{len(first) - len(shown)} more"] if len(first) > len(shown) else []
     return ", ".join([*shown, *more]) or "no system"
@@ -153,10 +153,12 @@ def format_html(estimates: Sequence[Estimate], title: str, changes: Sequence[Com
 
     It needs nothing outside itself, and takes its colors from the page that it is in.
     """
-    systems = list(dict.fromkeys(one.system for one in estimates))
-    metrics = list(dict.fromkeys(one.field or one.metric for one in estimates))
-    cells = {(one.field or one.metric, one.system): one for one in reversed(estimates)}
-    signs = {(one.field, one.systems[1]): _SIGNS.get(one.verdict, "") for one in changes}
+    systems = list(dict.fromkeys(estimate.system for estimate in estimates))
+    metrics = list(dict.fromkeys(estimate.field or estimate.metric for estimate in estimates))
+    cells = {
+        (estimate.field or estimate.metric, estimate.system): estimate for estimate in reversed(estimates)
+    }
+    signs = {(change.field, change.systems[1]): _SIGNS.get(change.verdict, "") for change in changes}
     shown = systems[:_MOST_COLUMNS]
     head = "".join(f'<th style="{_CELL}">{escape(clip(name, _NAME))}</th>' for name in shown)
     rows = "".join(
@@ -181,20 +183,20 @@ _SIGNS = {"better": "▲ ", "worse": "▼ "}
 
 def format_notebook(result: Result, title: str) -> str:
     """Return the fields by system, then the overall metrics, as HTML for a notebook."""
-    fields = [one for system in result.systems for one in list_fields(result, system).values()]
+    fields = [estimate for system in result.systems for estimate in list_fields(result, system).values()]
     overall = format_html(list_overall(result.estimates), title)
     return (format_html(fields, "accuracy by field", result.field_comparisons) if fields else "") + overall
 
 
-def _cell(one: Estimate | None, sign: str) -> str:
-    if one is None:
+def _cell(estimate: Estimate | None, sign: str) -> str:
+    if estimate is None:
         return "<td></td>"
-    if one.value is None:
+    if estimate.value is None:
         return f'<td style="{_CELL}">undefined</td>'
-    bounds = "" if one.interval is None else f"{format_bounds(one.interval, one.unit)}, "
+    bounds = "" if estimate.interval is None else f"{format_bounds(estimate.interval, estimate.unit)}, "
     return (
-        f'<td style="{_CELL}">{sign}{escape(format_in_unit(one.value, one.unit))} '
-        f'<span style="{_SMALL}">({escape(bounds)}n = {one.n:,})</span></td>'
+        f'<td style="{_CELL}">{sign}{escape(format_in_unit(estimate.value, estimate.unit))} '
+        f'<span style="{_SMALL}">({escape(bounds)}n = {estimate.n:,})</span></td>'
     )
 
 
@@ -379,9 +381,9 @@ class Result(Struct, frozen=True, eq=False):
     def confusion(self, field: str) -> DataFrame:
         """Return how often each gold value of a field was read as each value, the most frequent first."""
         evidence = self._kept_evidence()
-        known = evidence.filter(evidence["kind"] == "value")["field"].unique(maintain_order=True).to_list()
-        if field not in known:
-            raise ValueError(f"there is no field {field!r} with values; {nearest(field, known)}")
+        fields = evidence.filter(evidence["kind"] == "value")["field"].unique(maintain_order=True).to_list()
+        if field not in fields:
+            raise ValueError(f"there is no field {field!r} with values; {nearest(field, fields)}")
         return count_pairs(evidence, field)
 
     def compare(self) -> DataFrame:
@@ -400,12 +402,12 @@ class Result(Struct, frozen=True, eq=False):
         return frame_comparisons((*self.comparisons, *self.field_comparisons))
 
     def _kept_evidence(self, *, only_wrong: bool = False) -> DataFrame:
-        found = self.evidence
-        if found is None or not (only_wrong or self.has_right_values):
+        evidence = self.evidence
+        if evidence is None or not (only_wrong or self.has_right_values):
             raise ValueError(
                 "the result did not keep all of its evidence; score with ScoreOptions(evidence='all')"
             )
-        return found
+        return evidence
 
     def to_pandas(self, what: Literal["estimates", "documents", "evidence"] = "estimates") -> Any:
         """Return a table of the result as a pandas table, without pyarrow.
@@ -512,9 +514,9 @@ class Result(Struct, frozen=True, eq=False):
         if call.name not in self.run.get("definitions", ()):
             yield from (estimate for estimate in meant if _is_meant(estimate, _expect(call)))
             return
-        found = [estimate for estimate in meant if _is_meant(estimate, dict(call.parameters))]
-        if len({estimate.regime for estimate in found}) <= 1:
-            yield from found
+        estimates = [estimate for estimate in meant if _is_meant(estimate, dict(call.parameters))]
+        if len({estimate.regime for estimate in estimates}) <= 1:
+            yield from estimates
 
     def _choose_system(self, system: str | None) -> str:
         if system is None and len(self.systems) == 1:
@@ -582,8 +584,10 @@ def find_main(result: Result) -> Estimate | None:
     """
     whole = [estimate for estimate in result.estimates if estimate.field is None and not estimate.slice]
     score = result.run.get("score")
-    scores = [] if score is None else [one for one in _select(result, score) if one in whole]
-    named = [one for name in MAIN for one in whole if one.metric == name] if score is None else []
+    scores = [] if score is None else [estimate for estimate in _select(result, score) if estimate in whole]
+    named = (
+        [estimate for name in MAIN for estimate in whole if estimate.metric == name] if score is None else []
+    )
     ratios = (estimate for estimate in whole if estimate.unit in ("ratio", "percent"))
     return next(chain(scores, named, ratios), None)
 
@@ -641,7 +645,7 @@ def list_fields(result: Result, system: str) -> dict[str, Estimate]:
     table = tabulate_estimates(result, system)
     names = ("field_accuracy", "field_accuracy_strict", *map(str, result.run.get("definitions", ())))
     main = next((table[name] for name in names if any(table.get(name, ()))), {})
-    return {field: one for field, one in main.items() if field is not None}
+    return {field: estimate for field, estimate in main.items() if field is not None}
 
 
 def tabulate_estimates(result: Result, system: str) -> dict[str, dict[str | None, Estimate]]:
@@ -701,27 +705,27 @@ def read_metrics(data: bytes, where: str = "metrics.json") -> Result:
     >>> read_metrics(metrics_json(result)).value("accuracy")
     0.0
     """
-    found = read_typed(data, _MetricsFile, _FORM, where)
+    file = read_typed(data, _MetricsFile, _FORM, where)
     problems = [
         Problem(f"{where}: $.estimates[{place}].interval", "its ends are not in order", AGAIN, _FORM.bad)
-        for place, one in enumerate(found.estimates)
-        if one.interval is not None and one.interval[0] > one.interval[1]
+        for place, estimate in enumerate(file.estimates)
+        if estimate.interval is not None and estimate.interval[0] > estimate.interval[1]
     ]
     if problems:
         raise ProblemsError(problems[:_MOST_LISTED])
-    for text in check_part(found.run, Provenance, _FORM, f"{where}: $.run").metrics:
+    for text in check_part(file.run, Provenance, _FORM, f"{where}: $.run").metrics:
         try:
             parse_metric(text)
         except ValueError as error:
             raise _FORM.refusal(f"{where}: $.run.metrics", f"{error}") from None
-    check_part(found.counts, Counts, _FORM, f"{where}: $.counts")
-    return Result(found.estimates, run=found.run, counts=found.counts, repeats=found.repeats)
+    check_part(file.counts, Counts, _FORM, f"{where}: $.counts")
+    return Result(file.estimates, run=file.run, counts=file.counts, repeats=file.repeats)
 
 
 def _write_repeats(result: Result) -> str:
     if not result.repeats:
         return ""
-    lines = ",\n".join(_write(one.to_dict()) for one in result.repeats)
+    lines = ",\n".join(_write(repeats.to_dict()) for repeats in result.repeats)
     return f', "repeats": [\n{lines}\n]'
 
 
@@ -769,7 +773,7 @@ def find_ungated(gates: Sequence[Gate], result: Result, system: str) -> tuple[Un
     )
     if not keys or any(gate.metric.slice is None for gate in gates):
         return ()
-    found: list[Ungated] = []
+    ungated: list[Ungated] = []
     for key in keys:
         counts = _count_documents(result, system, key)
         if sum(counts.values()) > int(result.counts.get("documents", 0)):
@@ -786,8 +790,8 @@ def find_ungated(gates: Sequence[Gate], result: Result, system: str) -> tuple[Un
         ]
         if not lacking:
             return ()
-        found += lacking
-    return tuple(found)
+        ungated += lacking
+    return tuple(ungated)
 
 
 def _count_documents(result: Result, system: str, key: str) -> dict[str, int]:
@@ -800,8 +804,8 @@ def _count_documents(result: Result, system: str, key: str) -> dict[str, int]:
     systems = result.counts.get("systems")
     own = systems.get(system) if isinstance(systems, Mapping) else None
     without = own.get(WITHOUT) if isinstance(own, Mapping) else None
-    told = without.get(key) if isinstance(without, Mapping) else None
-    return {**counts, "": told} if isinstance(told, int) else counts
+    count = without.get(key) if isinstance(without, Mapping) else None
+    return {**counts, "": count} if isinstance(count, int) else counts
 
 
 def judge_ungated(gates: Sequence[Gate], result: Result, system: str) -> tuple[GateOutcome, ...]:
@@ -810,19 +814,21 @@ def judge_ungated(gates: Sequence[Gate], result: Result, system: str) -> tuple[G
     It is undecided, or skipped where this system has none of them.
     """
     places = dict.fromkeys(
-        (one.key, one.value) for name in result.systems for one in find_ungated(gates, result, name)
+        (ungated.key, ungated.value)
+        for name in result.systems
+        for ungated in find_ungated(gates, result, name)
     )
-    own = {(one.key, one.value): one for one in find_ungated(gates, result, system)}
+    own = {(ungated.key, ungated.value): ungated for ungated in find_ungated(gates, result, system)}
     outcomes = []
     for place in places:
         gate = Gate(MetricCall("documents", slice=place), operator="==", threshold=0.0)
-        one = own.get(place)
+        ungated = own.get(place)
         verdict, rule = (
-            (Verdict.INCONCLUSIVE, str(one))
-            if one
+            (Verdict.INCONCLUSIVE, str(ungated))
+            if ungated
             else (Verdict.SKIPPED, "does not apply: it has no such document")
         )
-        documents = one.documents if one else 0
+        documents = ungated.documents if ungated else 0
         outcomes.append(
             GateOutcome(gate, verdict, rule, float(documents), "count", documents, documents, title=UNGATED)
         )

@@ -85,8 +85,8 @@ class Agreement(Brief, Struct, frozen=True):
 
     def field(self, path: str) -> FieldAgreement:
         """Return the agreement on a field. Raises KeyError for a field without labels."""
-        found = {one.field: one for one in self.fields}
-        return found[path]
+        by_path = {field.field: field for field in self.fields}
+        return by_path[path]
 
     def value(self, measure: str, field: str | None = None) -> float | None:
         """Return the value of a measure, of a field or overall; None if it is undefined."""
@@ -221,8 +221,8 @@ def _bare(text: str) -> str:
     >>> _bare('"Elm \\\\"A\\\\""'), _bare("5.50"), _bare("[1]")
     ('Elm "A"', '5.50', '[1]')
     """
-    found = json.loads(text, parse_float=str, parse_int=str) if text.startswith('"') else text
-    return str(found).encode("utf-8", "backslashreplace").decode()
+    value = json.loads(text, parse_float=str, parse_int=str) if text.startswith('"') else text
+    return str(value).encode("utf-8", "backslashreplace").decode()
 
 
 def tabulate_fields(estimates: Sequence[Estimate], evidence: DataFrame) -> DataFrame:
@@ -232,14 +232,18 @@ def tabulate_fields(estimates: Sequence[Estimate], evidence: DataFrame) -> DataF
     """
     import polars as pl
 
-    accuracy = [one for one in estimates if one.metric == "field_accuracy" and one.field and not one.slice]
-    bounds = [one.interval or (None, None) for one in accuracy]
+    accuracy = [
+        estimate
+        for estimate in estimates
+        if estimate.metric == "field_accuracy" and estimate.field and not estimate.slice
+    ]
+    bounds = [estimate.interval or (None, None) for estimate in accuracy]
     keys = ["system", "field"]
     fields = pl.DataFrame(
         {
-            "system": [one.system for one in accuracy],
-            "field": [one.field for one in accuracy],
-            "accuracy": [one.value for one in accuracy],
+            "system": [estimate.system for estimate in accuracy],
+            "field": [estimate.field for estimate in accuracy],
+            "accuracy": [estimate.value for estimate in accuracy],
             "low": [low for low, _ in bounds],
             "high": [high for _, high in bounds],
         },
@@ -288,23 +292,23 @@ def frame_comparisons(comparisons: Sequence[Comparison]) -> DataFrame:
 
     rows = [
         {
-            "metric": one.metric,
-            "field": one.field,
-            "slice": format_slice(one.slice),
-            "first": one.systems[0],
-            "second": one.systems[1],
-            "value_first": one.values[0],
-            "value_second": one.values[1],
-            "difference": one.difference,
-            **dict(zip(("low", "high"), one.interval or (None, None), strict=True)),
-            "p": one.p_adjusted,
-            "wins": one.wins,
-            "losses": one.losses,
-            "ties": one.ties,
-            "documents": one.documents,
-            "verdict": one.verdict,
+            "metric": comparison.metric,
+            "field": comparison.field,
+            "slice": format_slice(comparison.slice),
+            "first": comparison.systems[0],
+            "second": comparison.systems[1],
+            "value_first": comparison.values[0],
+            "value_second": comparison.values[1],
+            "difference": comparison.difference,
+            **dict(zip(("low", "high"), comparison.interval or (None, None), strict=True)),
+            "p": comparison.p_adjusted,
+            "wins": comparison.wins,
+            "losses": comparison.losses,
+            "ties": comparison.ties,
+            "documents": comparison.documents,
+            "verdict": comparison.verdict,
         }
-        for one in comparisons
+        for comparison in comparisons
     ]
     texts = dict.fromkeys(("metric", "field", "slice", "first", "second"), pl.String)
     numbers = dict.fromkeys(("value_first", "value_second", "difference", "low", "high", "p"), pl.Float64)

@@ -177,9 +177,9 @@ def _turn(interval: tuple[float, float] | None) -> tuple[float, float] | None:
 def name_changes(changes: Sequence[Comparison], most: int) -> str:
     """Return the fields of comparisons with their differences, such as `total (−21.7 points, p = .003)`."""
     named = [
-        f"{clip(one.field, 32)} ({format_difference(one.difference or 0.0, one.unit)}, "
-        f"{format_p(1.0 if one.p_adjusted is None else one.p_adjusted)})"
-        for one in changes
+        f"{clip(change.field, 32)} ({format_difference(change.difference or 0.0, change.unit)}, "
+        f"{format_p(1.0 if change.p_adjusted is None else change.p_adjusted)})"
+        for change in changes
     ]
     return join_names(named, most)
 
@@ -234,23 +234,23 @@ class Ranking(Struct, frozen=True):
         """Return the ranking in the form of `comparisons.json`."""
         places = [
             {
-                "system": one.system,
-                "value": one.value,
-                "first": one.first,
-                "last": one.last,
-                "chance_first": one.chance_first,
+                "system": place.system,
+                "value": place.value,
+                "first": place.first,
+                "last": place.last,
+                "chance_first": place.chance_first,
             }
-            for one in self.places
+            for place in self.places
         ]
         pairs = [
             {
-                "systems": list(one.systems),
-                "difference": one.difference,
-                "p_adjusted": one.p_adjusted,
-                "is_shown": one.is_shown,
-                "is_guarded": one.is_guarded,
+                "systems": list(pair.systems),
+                "difference": pair.difference,
+                "p_adjusted": pair.p_adjusted,
+                "is_shown": pair.is_shown,
+                "is_guarded": pair.is_guarded,
             }
-            for one in self.pairs
+            for pair in self.pairs
         ]
         head = {
             "metric": self.metric,
@@ -282,18 +282,18 @@ class Comparisons(Struct, frozen=True):
     """The comparisons of each field, with p values adjusted over the fields."""
 
 
-def comparisons_json(found: Comparisons) -> bytes:
+def comparisons_json(comparisons: Comparisons) -> bytes:
     """Return comparisons and rankings as UTF-8 JSON, one a line, numbers in full precision.
 
     >>> print(comparisons_json(Comparisons()).decode(), end="")
     {"schema_version": 1, "comparisons": [], "rankings": [], "by_field": []}
     """
     parts: Mapping[str, Sequence[Comparison | Ranking]] = {
-        "comparisons": found.comparisons,
-        "rankings": found.rankings,
-        "by_field": found.by_field,
+        "comparisons": comparisons.comparisons,
+        "rankings": comparisons.rankings,
+        "by_field": comparisons.by_field,
     }
-    listed = (f'"{name}": {_list([one.to_dict() for one in part])}' for name, part in parts.items())
+    listed = (f'"{name}": {_list([row.to_dict() for row in part])}' for name, part in parts.items())
     text = f'{{"schema_version": {SCHEMA_VERSION}, {", ".join(listed)}}}\n'
     return text.encode("utf-8", "backslashreplace")
 
@@ -437,8 +437,8 @@ class Decision(Struct, frozen=True):
     @property
     def is_about_nothing(self) -> bool:
         """Return whether there are gates, but none about any document."""
-        asked = [outcome for outcome in self.outcomes if outcome.title != UNGATED]
-        return bool(asked) and all(outcome.verdict is Verdict.SKIPPED for outcome in asked)
+        outcomes = [outcome for outcome in self.outcomes if outcome.title != UNGATED]
+        return bool(outcomes) and all(outcome.verdict is Verdict.SKIPPED for outcome in outcomes)
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -455,13 +455,17 @@ class Decision(Struct, frozen=True):
                 for outcome in blocking
             )
         stands_on = [outcome.documents for outcome in self.outcomes if outcome.verdict is Verdict.PASS]
-        passed, known = len(stands_on), sorted(filter(None, stands_on))
-        alarms = tuple(f"{one.gate}: {one.rule}" for one in self.outcomes if one.verdict is Verdict.NO_LOSS)
+        passed, documents = len(stands_on), sorted(filter(None, stands_on))
+        alarms = tuple(
+            f"{outcome.gate}: {outcome.rule}"
+            for outcome in self.outcomes
+            if outcome.verdict is Verdict.NO_LOSS
+        )
         if not passed:
             return alarms or ("no gate applies" if self.outcomes else "there are no gates",)
         skipped = len(self.outcomes) - passed - len(alarms)
         return (
-            f"{format_count(passed, 'gate')} passed{_on_documents(known)}"
+            f"{format_count(passed, 'gate')} passed{_on_documents(documents)}"
             + (f"; {skipped} {'does' if skipped == 1 else 'do'} not apply" if skipped else ""),
             *alarms,
         )
@@ -544,8 +548,8 @@ class DecisionPage(Brief, Struct, frozen=True):
             for run in self.runs
         ]
         invalid = [
-            {"where": one.where, "what": one.what, "remedy": one.remedy, "kind": one.kind}
-            for one in self.invalid
+            {"where": problem.where, "what": problem.what, "remedy": problem.remedy, "kind": problem.kind}
+            for problem in self.invalid
         ]
         head = {
             "schema_version": SCHEMA_VERSION,
@@ -608,15 +612,15 @@ def read_decisions(data: bytes, where: str = "gates.json") -> tuple[Decision, ..
     >>> read_decisions(b'{"schema_version": 1, "decisions": []}')
     ()
     """
-    found = read_typed(data, _DecisionsFile, _GATES, where)
+    file = read_typed(data, _DecisionsFile, _GATES, where)
     try:
         return tuple(
             Decision(
-                one.system,
-                tuple(outcome.build(parse_gate(outcome.gate)) for outcome in one.gates),
-                one.run,
+                decision.system,
+                tuple(outcome.build(parse_gate(outcome.gate)) for outcome in decision.gates),
+                decision.run,
             )
-            for one in found.decisions
+            for decision in file.decisions
         )
     except ValueError as error:
         raise _GATES.refusal(where, f"holds something that is not a gate ({str(error)[:200]})") from None

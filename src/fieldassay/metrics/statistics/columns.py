@@ -62,60 +62,60 @@ _INTEGERS = (np.int8, np.int16, np.int32)
 class PackedFloats(Struct, frozen=True, eq=False):
     """A column of float64 in a type of floats that holds each of its values, NaN and the sign of 0 too."""
 
-    held: npt.NDArray[np.floating]
+    array: npt.NDArray[np.floating]
 
     @classmethod
     def pack(cls, values: Floats) -> "PackedFloats":
         """Return the column, packed.
 
-        >>> [PackedFloats.pack(np.array([value, np.nan])).held.dtype.name for value in (0.75, 0.1)]
+        >>> [PackedFloats.pack(np.array([value, np.nan])).array.dtype.name for value in (0.75, 0.1)]
         ['float16', 'float64']
         """
         bits = np.ascontiguousarray(values).view(np.int64)
         for narrow in _FLOATS:
             with np.errstate(over="ignore", under="ignore"):
-                held: npt.NDArray[np.floating] = values.astype(narrow)
-            if np.array_equal(held.astype(np.float64).view(np.int64), bits):
-                return cls(held)
+                array: npt.NDArray[np.floating] = values.astype(narrow)
+            if np.array_equal(array.astype(np.float64).view(np.int64), bits):
+                return cls(array)
         return cls(values.copy())
 
     @classmethod
     def join(cls, parts: Sequence["PackedFloats"]) -> "PackedFloats":
         """Return the columns below one another, in the widest of their types."""
-        return cls(np.concatenate([one.held for one in parts]))
+        return cls(np.concatenate([part.array for part in parts]))
 
     def take(self, documents: Ints) -> "PackedFloats":
         """Return the values at these positions."""
-        return PackedFloats(self.held[documents])
+        return PackedFloats(self.array[documents])
 
     def unpack(self) -> Floats:
         """Return the column as float64."""
-        return self.held.astype(np.float64)
+        return self.array.astype(np.float64)
 
 
 class PackedInts(Struct, frozen=True, eq=False):
-    """A column or columns of int64: `held`, of a narrower type of integers, times 2^shift."""
+    """A column or columns of int64: `array`, of a narrower type of integers, times 2^shift."""
 
-    held: npt.NDArray[np.signedinteger]
+    array: npt.NDArray[np.signedinteger]
     shift: int
 
     @classmethod
     def pack(cls, values: Ints) -> "PackedInts":
         """Return the column, packed.
 
-        >>> PackedInts.pack(np.array([0, 3 << 32])).held
+        >>> PackedInts.pack(np.array([0, 3 << 32])).array
         array([0, 3], dtype=int8)
         """
         bits = int(np.bitwise_or.reduce(values, axis=None)) if values.size else 0
         shift = min((bits & -bits).bit_length() - 1, 62) if bits else 0
-        held = values >> shift
-        low, high = (int(held.min()), int(held.max())) if held.size else (0, 0)
-        fitting = (one for one in _INTEGERS if np.iinfo(one).min <= low and high <= np.iinfo(one).max)
-        return cls(held.astype(next(fitting, np.int64)), shift)
+        array = values >> shift
+        low, high = (int(array.min()), int(array.max())) if array.size else (0, 0)
+        fitting = (dtype for dtype in _INTEGERS if np.iinfo(dtype).min <= low and high <= np.iinfo(dtype).max)
+        return cls(array.astype(next(fitting, np.int64)), shift)
 
     def unpack(self) -> Ints:
         """Return the column as int64."""
-        return self.held.astype(np.int64) << self.shift
+        return self.array.astype(np.int64) << self.shift
 
 
 class PackedSum(Struct, frozen=True, eq=False, dict=True):
@@ -140,13 +140,13 @@ class PackedSum(Struct, frozen=True, eq=False, dict=True):
     @classmethod
     def join(cls, parts: Sequence["PackedSum"]) -> "PackedSum":
         """Return the sums of all parts, field by field, zeros where a part lacks a field."""
-        fields = reduce(join_fields, (one.fields for one in parts))
-        rows = (np.concatenate([one.row(name) for one in parts]) for name in fields)
-        return cls(fields, tuple(map(PackedInts.pack, rows)), sum(one.documents for one in parts))
+        fields = reduce(join_fields, (part.fields for part in parts))
+        rows = (np.concatenate([part.row(name) for part in parts]) for name in fields)
+        return cls(fields, tuple(map(PackedInts.pack, rows)), sum(part.documents for part in parts))
 
     def take(self, documents: Ints) -> "PackedSum":
         """Return the sums of the documents at these positions."""
-        rows = tuple(PackedInts(row.held[documents], row.shift) for row in self.rows)
+        rows = tuple(PackedInts(row.array[documents], row.shift) for row in self.rows)
         return PackedSum(self.fields, rows, len(documents))
 
     def row(self, field: str | None) -> Ints:
@@ -174,14 +174,14 @@ class Packed(Mapping[Key, Value]):
         """Return the columns of parts that all have the same names, each below one another."""
         return cls(
             {
-                key: type(one).join([part.packed[key] for part in parts])
-                for key, one in parts[0].packed.items()
+                key: type(column).join([part.packed[key] for part in parts])
+                for key, column in parts[0].packed.items()
             }
         )
 
     def take(self, documents: Ints) -> "Packed[Key, Value]":
         """Return the values of the documents at these positions."""
-        return Packed({key: one.take(documents) for key, one in self.packed.items()})
+        return Packed({key: column.take(documents) for key, column in self.packed.items()})
 
     def __getitem__(self, key: Key) -> Value:
         return self.packed[key].unpack()  # type: ignore[no-any-return]
@@ -288,7 +288,7 @@ class RowTable(Struct, frozen=True, eq=False, dict=True):
             if self.reason is None:
                 return np.zeros(len(self.cell), bool)
             names = wanted.split("|")
-            return np.isin(self.reason, [at for at, one in enumerate(self.reasons) if one in names])
+            return np.isin(self.reason, [at for at, reason in enumerate(self.reasons) if reason in names])
         if name == "fields":
             is_wanted = np.array([is_field(path, wanted) for path in self.columns], bool)
             return np.asarray(is_wanted[self.cell // max(self.documents, 1)])
@@ -383,7 +383,7 @@ def _tabulate_slots(evidence: BatchEvidence) -> RowTable:
     per_slot = replace(leaves, columns=evidence.slots, cell=cell, _masks={})
     counts = per_slot.counts(()).reshape(OUTCOMES, -1)
     outcome = _slot_outcomes(counts, _count_structure(evidence))
-    found = np.flatnonzero(outcome >= 0)
+    cells = np.flatnonzero(outcome >= 0)
     union = np.maximum(counts[: int(Outcome.SPURIOUS) + 1].sum(axis=0), 1)
     score = per_slot.total("score", ()).ravel() / _UNIT / union
     declared = {info.path: info for info in reversed(evidence.fields)}
@@ -391,18 +391,18 @@ def _tabulate_slots(evidence: BatchEvidence) -> RowTable:
         declared.get(name) or FieldInfo(name, "any", Kind.OBJECT, number)
         for number, name in enumerate(evidence.slots)
     ]
-    column = found // max(documents, 1)
+    column = cells // max(documents, 1)
     return RowTable(
         columns=evidence.slots,
         documents=documents,
-        cell=found,
+        cell=cells,
         types=tuple(info.type for info in slots),
         type=column,
-        outcome=outcome[found],
-        score=score[found],
+        outcome=outcome[cells],
+        score=score[cells],
         weight=np.array([info.weight for info in slots], np.float64)[column],
-        critical=per_slot.counts((("critical", "yes"),)).sum(axis=0).ravel()[found] > 0,
-        extras={name: _slot_means(per_slot, name)[found] for name in leaves.extras},
+        critical=per_slot.counts((("critical", "yes"),)).sum(axis=0).ravel()[cells] > 0,
+        extras={name: _slot_means(per_slot, name)[cells] for name in leaves.extras},
     )
 
 
@@ -413,8 +413,10 @@ def _count_structure(evidence: BatchEvidence) -> npt.NDArray[np.int64]:
     """
     documents = len(evidence.documents)
     slot_of = np.array([info.slot for info in evidence.fields], np.int64)
-    told = ((evidence.flags & FLAG["wrong_kind"]) != 0) | (evidence.outcome >= int(Outcome.ABSENT))
-    rows = np.flatnonzero(told & (evidence.kind != int(Kind.VALUE)))
+    is_about_presence = ((evidence.flags & FLAG["wrong_kind"]) != 0) | (
+        evidence.outcome >= int(Outcome.ABSENT)
+    )
+    rows = np.flatnonzero(is_about_presence & (evidence.kind != int(Kind.VALUE)))
     rows = rows[slot_of[evidence.field[rows]] >= 0]
     cells = slot_of[evidence.field[rows]] * documents + evidence.doc[rows]
     size = len(evidence.slots) * documents
@@ -473,7 +475,7 @@ class DocumentColumns(Struct, frozen=True, eq=False, dict=True):
     table: DocumentTable
     _rows: dict[str, RowTable] = field(default_factory=dict)
     _counts: dict[tuple[str, Conditions], Ints] = field(default_factory=dict)
-    _known: dict[Statistic, Ints] = field(default_factory=dict)
+    _by_statistic: dict[Statistic, Ints] = field(default_factory=dict)
     _whole: dict[Statistic, Ints] = field(default_factory=dict)
 
     def fields(self, statistic: Statistic) -> tuple[str | None, ...]:
@@ -486,9 +488,9 @@ class DocumentColumns(Struct, frozen=True, eq=False, dict=True):
 
     def values(self, statistic: Statistic) -> Ints:
         """Return the statistic of each document, fields x documents, in units of 2^-bits."""
-        if statistic not in self._known:
-            self._known[statistic] = self._evaluate(statistic)
-        return self._known[statistic]
+        if statistic not in self._by_statistic:
+            self._by_statistic[statistic] = self._evaluate(statistic)
+        return self._by_statistic[statistic]
 
     def shares(self, share: Share) -> npt.NDArray[np.float64]:
         """Return each document's own ratio, NaN for a denominator of 0."""
@@ -580,34 +582,34 @@ class DocumentColumns(Struct, frozen=True, eq=False, dict=True):
         return self._evaluate_document(statistic)[None, :]
 
     def _evaluate_document(self, statistic: Statistic) -> Ints:
-        found: npt.NDArray[np.generic]
+        values: npt.NDArray[np.generic]
         if isinstance(statistic, Share):
-            found = _fix(self.shares(statistic), FRACTION_BITS)
+            values = _fix(self.shares(statistic), FRACTION_BITS)
         elif isinstance(statistic, Defined):
-            found = self.per_document(statistic.form) > 0
+            values = self.per_document(statistic.form) > 0
         elif isinstance(statistic, Squares):
-            found = np.rint(self.per_document(statistic.form) ** 2)
+            values = np.rint(self.per_document(statistic.form) ** 2)
         elif isinstance(statistic, Reaches):
-            found = self._reach(statistic)
+            values = self._reach(statistic)
         elif isinstance(statistic, OfDocument):
-            found = _fix(self.evaluate(statistic.recipe, statistic.over), statistic.bits)
+            values = _fix(self.evaluate(statistic.recipe, statistic.over), statistic.bits)
         elif isinstance(statistic, IsDefined):
-            found = ~np.isnan(self.evaluate(statistic.recipe, statistic.over))
+            values = ~np.isnan(self.evaluate(statistic.recipe, statistic.over))
         elif isinstance(statistic, Number):
-            found = _fix(self.number(statistic.column), statistic.bits)
+            values = _fix(self.number(statistic.column), statistic.bits)
         elif isinstance(statistic, Known):
-            found = ~np.isnan(self.number(statistic.column))
+            values = ~np.isnan(self.number(statistic.column))
         elif isinstance(statistic, Claim):
-            found = self._claim(statistic)
+            values = self._claim(statistic)
         else:
             assert isinstance(statistic, Documents)
-            found = np.ones(len(self.evidence.documents), np.int64)
-        return found.astype(np.int64)
+            values = np.ones(len(self.evidence.documents), np.int64)
+        return values.astype(np.int64)
 
     def _claim(self, statistic: Claim) -> npt.NDArray[np.bool_]:
         nothing = np.zeros(len(self.evidence.documents), bool)
-        told = self.table.claims.get(statistic.column)
-        return nothing if told is None else told == statistic.is_wanted
+        claims = self.table.claims.get(statistic.column)
+        return nothing if claims is None else claims == statistic.is_wanted
 
     def perfect(self) -> npt.NDArray[np.float64]:
         """Return 1 for each document with all values right, else 0; NaN without values."""
@@ -618,16 +620,16 @@ class DocumentColumns(Struct, frozen=True, eq=False, dict=True):
 
     def number(self, column: str) -> npt.NDArray[np.float64]:
         """Return a number of each document, NaN if unknown."""
-        found = self.table.numbers.get(column)
-        if found is None:
+        numbers = self.table.numbers.get(column)
+        if numbers is None:
             return np.full(len(self.evidence.documents), np.nan)
-        known = np.where(np.isfinite(found), found, np.nan)
-        too_large = np.flatnonzero(np.abs(known) >= 2.0 ** (53 - NUMBER_BITS.get(column, 0)))
+        finite = np.where(np.isfinite(numbers), numbers, np.nan)
+        too_large = np.flatnonzero(np.abs(finite) >= 2.0 ** (53 - NUMBER_BITS.get(column, 0)))
         if len(too_large):
-            what = f"{column} is {known[too_large[0]]:g}, which is too large to be true"
+            what = f"{column} is {finite[too_large[0]]:g}, which is too large to be true"
             where = f"document {self.table.documents[too_large[0]]!r}"
             raise problem(where, what, "correct it or leave it out", "bad_number")
-        return known
+        return finite
 
     def _reach(self, statistic: Reaches) -> npt.NDArray[np.bool_]:
         """Return a mask of the documents whose share reaches the threshold.

@@ -330,8 +330,8 @@ def spread_rows(fields: tuple[str | None, ...], total: Sum) -> npt.NDArray[np.in
         return total.values
     place = {name: position for position, name in enumerate(fields)}
     spread = np.zeros((len(fields), *total.values.shape[1:]), np.int64)
-    known = [row for row, name in enumerate(total.fields) if name in place]
-    spread[[place[total.fields[row]] for row in known]] = total.values[known]
+    rows = [row for row, name in enumerate(total.fields) if name in place]
+    spread[[place[total.fields[row]] for row in rows]] = total.values[rows]
     return spread
 
 
@@ -452,12 +452,12 @@ SLACK = 1e-9
 
 
 class Needs(Struct, frozen=True):
-    """The statistics of a recipe: `drawn` with bootstrap sums, `plain` without.
+    """The statistics of a recipe: `resampled` with bootstrap sums, `plain` without.
 
     `numbers` are document columns.
     """
 
-    drawn: tuple[Statistic, ...] = ()
+    resampled: tuple[Statistic, ...] = ()
     plain: tuple[Statistic, ...] = ()
     numbers: tuple[str, ...] = ()
     sizes: tuple[Statistic, ...] = ()
@@ -486,12 +486,12 @@ def list_needs(recipe: Recipe) -> Needs:
     support += size_statistics(ratio)
     weight = _terms(recipe.weight) if isinstance(recipe, FieldMean) else ()
     return Needs(
-        drawn=ratio.numerator.statistics + ratio.denominator.statistics + weight,
+        resampled=ratio.numerator.statistics + ratio.denominator.statistics + weight,
         plain=support + _terms(ratio.failed),
         numbers=tuple(
-            one.column
-            for one in (*ratio.numerator.statistics, *ratio.denominator.statistics)
-            if isinstance(one, Number)
+            statistic.column
+            for statistic in (*ratio.numerator.statistics, *ratio.denominator.statistics)
+            if isinstance(statistic, Number)
         ),
         sizes=() if ratio.documents is not None else ratio.size_form.statistics,
     )
@@ -500,7 +500,7 @@ def list_needs(recipe: Recipe) -> Needs:
 def _drawn_needs(recipe: Recipe) -> Needs:
     """Return the needs of a part of a formula, where even a plain sum needs draws for its interval."""
     needs = list_needs(recipe)
-    return replace(needs, drawn=recipe.total.statistics) if isinstance(recipe, Total) else needs
+    return replace(needs, resampled=recipe.total.statistics) if isinstance(recipe, Total) else needs
 
 
 def _join(first: Needs, second: Needs) -> Needs:
@@ -520,7 +520,7 @@ def _support(population: Form) -> tuple[Statistic, ...]:
 def size_statistics(ratio: Ratio) -> tuple[Statistic, ...]:
     """Return the sums behind the size of a document: () where each counts once, or by a measurement."""
     statistics = ratio.size_form.statistics
-    if ratio.documents is not None or any(isinstance(one, Number) for one in statistics):
+    if ratio.documents is not None or any(isinstance(statistic, Number) for statistic in statistics):
         return ()
     return (FieldSquares(ratio.size_form), Squares(ratio.size_form))
 
@@ -591,22 +591,24 @@ class SumTable(Struct, frozen=True, eq=False, dict=True):
         if isinstance(recipe, Combined):
             return self._combine_two(recipe)
         if isinstance(recipe, Coalesce | Threshold):
-            found = self.evaluate(recipe.recipe)
-            return replace(found, values=settle(recipe, found.values))
+            evaluated = self.evaluate(recipe.recipe)
+            return replace(evaluated, values=settle(recipe, evaluated.values))
         assert isinstance(recipe, Ratio), "quantiles are not made of sums, and constants have no rows"
         return self._evaluate_ratio(recipe)
 
     def _combine_two(self, recipe: Combined) -> Evaluated:
         """Return both sides joined for their common fields, with the smaller n and number of documents."""
         if isinstance(recipe.right, Constant):
-            found = self.evaluate(recipe.left)
+            evaluated = self.evaluate(recipe.left)
             return replace(
-                found, values=self._join(recipe.operator, found.values, np.full((1, 1), recipe.right.value))
+                evaluated,
+                values=self._join(recipe.operator, evaluated.values, np.full((1, 1), recipe.right.value)),
             )
         if isinstance(recipe.left, Constant):
-            found = self.evaluate(recipe.right)
+            evaluated = self.evaluate(recipe.right)
             return replace(
-                found, values=self._join(recipe.operator, np.full((1, 1), recipe.left.value), found.values)
+                evaluated,
+                values=self._join(recipe.operator, np.full((1, 1), recipe.left.value), evaluated.values),
             )
         left, right = self.evaluate(recipe.left), self.evaluate(recipe.right)
         place = {label: row for row, label in enumerate(right.labels)}
@@ -682,7 +684,9 @@ class SumTable(Struct, frozen=True, eq=False, dict=True):
         )
         parts: list[Floats] = [np.where(is_defined, values, 0.0) * weights, weights, 1.0 * is_defined]
         if before is not None:
-            parts = [np.concatenate([one[None], part]) for one, part in zip(before, parts, strict=True)]
+            parts = [
+                np.concatenate([earlier[None], part]) for earlier, part in zip(before, parts, strict=True)
+            ]
         return np.stack([part.sum(axis=0) for part in parts])
 
     def _evaluate_total(self, recipe: Total) -> Evaluated:
@@ -723,10 +727,10 @@ class SumTable(Struct, frozen=True, eq=False, dict=True):
         fields: tuple[str | None, ...] | None = None
         for statistic in linear.statistics:
             if isinstance(statistic, RowSum | OverRuns) and statistic in self.sums:
-                known = self.sums[statistic].fields
-                if known == (None,):  # summed over fields already
+                own_fields = self.sums[statistic].fields
+                if own_fields == (None,):  # summed over fields already
                     continue
-                fields = known if fields is None else join_fields(fields, known)
+                fields = own_fields if fields is None else join_fields(fields, own_fields)
         return (*(fields or ()), None)
 
     def _scale(self, statistic: Statistic, labels: tuple[str | None, ...]) -> Floats:

@@ -62,9 +62,9 @@ def weight_table(dtype: npt.DTypeLike = np.uint8) -> npt.NDArray[np.generic]:
     (1.0, 1.0, 11.8125)
     """
     shares = (np.arange(65536) + 0.5) / 65536
-    found: npt.NDArray[np.generic] = np.rint(-np.log1p(-shares) * STEPS).astype(dtype)
-    found.flags.writeable = False
-    return found
+    table: npt.NDArray[np.generic] = np.rint(-np.log1p(-shares) * STEPS).astype(dtype)
+    table.flags.writeable = False
+    return table
 
 
 def count_table(dtype: npt.DTypeLike = np.uint8) -> npt.NDArray[np.generic]:
@@ -105,8 +105,8 @@ def weights(
     """
     words = draw_words(keys, first // DRAWS_PER_WORD, -(-count // DRAWS_PER_WORD))
     draws = words.astype("<u8", copy=False).view("<u2")
-    taken: npt.NDArray[np.generic] = np.take(table, draws, mode="clip")
-    return taken[:, :count]
+    drawn_weights: npt.NDArray[np.generic] = np.take(table, draws, mode="clip")
+    return drawn_weights[:, :count]
 
 
 def unseen_weights(seed: int, replicates: int) -> npt.NDArray[np.float64]:
@@ -123,8 +123,8 @@ def unseen_weights(seed: int, replicates: int) -> npt.NDArray[np.float64]:
     order = np.argsort(draw_words(document_keys([""], seed) ^ _UNSEEN, 0, replicates)[0], kind="stable")
     share = (order + 0.5) / max(replicates, 1)
     magnitude = np.rint(-np.log1p(-np.abs(2.0 * share - 1.0)) * _UNSEEN_STEPS) / _UNSEEN_STEPS
-    found: npt.NDArray[np.float64] = np.copysign(magnitude, share - 0.5)
-    return found
+    signed_weights: npt.NDArray[np.float64] = np.copysign(magnitude, share - 0.5)
+    return signed_weights
 
 
 def contraharmonic_mean(sizes: npt.NDArray[np.float64]) -> float:
@@ -154,8 +154,8 @@ def weigh(
     keys, table = document_keys(names, seed), weight_table(np.float64)
     width, parts = max(4, _WEIGHTS // max(1, len(names)) // 4 * 4), [np.zeros((len(columns), 0))]
     for first in range(0, replicates, width):
-        drawn = weights(keys, first, min(width, replicates - first), table)
-        parts.append(columns @ drawn.astype(np.float64, copy=False) / STEPS)
+        document_weights = weights(keys, first, min(width, replicates - first), table)
+        parts.append(columns @ document_weights.astype(np.float64, copy=False) / STEPS)
     return np.concatenate(parts, axis=1)
 
 
@@ -206,8 +206,8 @@ def draw_sums(
     by default), the last four of which are rounded away, so that the sums have the unit of the column.
     Another `table` of weights is taken as it is. A range of replicates begins with a multiple of 4.
     """
-    drawn = range(replicates) if isinstance(replicates, int) else replicates
-    sums = [np.zeros((len(columns), len(drawn)), np.int64) for _ in subsets]
+    draws = range(replicates) if isinstance(replicates, int) else replicates
+    sums = [np.zeros((len(columns), len(draws)), np.int64) for _ in subsets]
     floats = (weight_table() if table is None else table).astype(np.float32)
     fractions = np.array([count >= STEP_BITS for count in bits] or [False] * len(columns), bool)
     for start in range(0, len(keys), _MOST_DOCUMENTS):
@@ -216,7 +216,7 @@ def draw_sums(
         values = columns[:, part]
         if fractions.any():
             values = np.where(fractions[:, None], (values + (1 << STEP_BITS - 1)) >> STEP_BITS, values)
-        _add_sums(values, keys[part], floats, chosen, sums, drawn.start)
+        _add_sums(values, keys[part], floats, chosen, sums, draws.start)
     return sums
 
 
@@ -323,8 +323,8 @@ def say_too_few_families(families: int) -> str:
     >>> say_too_few_families(3)
     '3 families are too few for an interval: 8 or more are needed'
     """
-    told = "1 family is" if families == 1 else f"{families} families are"
-    return f"{told} too few for an interval: {FEW_FAMILIES} or more are needed"
+    subject = "1 family is" if families == 1 else f"{families} families are"
+    return f"{subject} too few for an interval: {FEW_FAMILIES} or more are needed"
 
 
 def say_too_few(level: float) -> str:
@@ -365,11 +365,13 @@ def percentile_intervals(replicates: npt.NDArray[np.float64], level: float) -> P
     low, high = np.full((2, len(replicates)), np.nan)
     tail = (1.0 - level) / 2.0
     for undefined in sorted(set(dropped.tolist())):
-        known, rows = replicates.shape[1] - undefined, np.flatnonzero(dropped == undefined)
-        if known:
+        count, rows = replicates.shape[1] - undefined, np.flatnonzero(dropped == undefined)
+        if count:
             chosen = replicates if len(rows) == len(replicates) else replicates[rows]
-            positions = [share * (known - 1) for share in (tail, 1.0 - tail)]
-            pairs = [(math.floor(one), min(math.floor(one) + 1, known - 1)) for one in positions]
+            positions = [share * (count - 1) for share in (tail, 1.0 - tail)]
+            pairs = [
+                (math.floor(position), min(math.floor(position) + 1, count - 1)) for position in positions
+            ]
             ordered = np.partition(chosen, sorted({at for pair in pairs for at in pair}), axis=1)
             low[rows], high[rows] = (
                 ordered[:, below] + (ordered[:, above] - ordered[:, below]) * (position - below)
@@ -424,8 +426,8 @@ def quantile_replicates(
     width, parts = max(4, _BLOCK // len(owners) // 4 * 4), []
     for first in range(0, len(unseen), width):
         part = slice(first, min(first + width, len(unseen)))
-        drawn = weights(keys, first, part.stop - first, weight_table())[place]
-        below = np.cumsum(drawn, axis=0, dtype=np.int64) / STEPS
+        owner_weights = weights(keys, first, part.stop - first, weight_table())[place]
+        below = np.cumsum(owner_weights, axis=0, dtype=np.int64) / STEPS
         with_unseen = share * (below[-1] + mass[part]) - np.where(unseen[part] > 0, mass[part], 0.0)
         reached = np.stack([share * below[-1], with_unseen])
         parts.append(ends[np.where(reached > 0, 1 + (below[:, None] < reached).sum(axis=0), 0)])

@@ -43,8 +43,8 @@ def find_likeness(
     most 5% of runs.
 
     >>> by_vendor = np.repeat([0.2, 0.9, 1.0, 0.8, 0.3, 0.9, 1.0, 1.0], 6)
-    >>> found = find_likeness({"a": by_vendor}, {"vendor": [str(at // 6) for at in range(48)]})
-    >>> found.key, found.correlation, round(found.wider, 1)
+    >>> likeness = find_likeness({"a": by_vendor}, {"vendor": [str(at // 6) for at in range(48)]})
+    >>> likeness.key, likeness.correlation, round(likeness.wider, 1)
     ('vendor', 1.0, 2.4)
     """
     usable: dict[bytes, tuple[str, npt.NDArray[np.intp]]] = {}
@@ -53,7 +53,7 @@ def find_likeness(
         named = Counter(value for value in values if not value.startswith("\0"))
         if FEW_FAMILIES <= len(named) <= named.total() / 2 and len(usable) < _MOST_KEYS:
             usable.setdefault(first[place].tobytes(), (key, place))
-    limit, found = LEVEL / max(1, len(usable) * len(scores)), []
+    limit, likenesses = LEVEL / max(1, len(usable) * len(scores)), []
     for own in scores.values():
         errors = own - own.mean() if len(own) else own
         spread = float(errors @ errors)
@@ -61,8 +61,8 @@ def find_likeness(
             between = float((np.bincount(place, errors) ** 2).sum())
             wider = math.sqrt(between / spread)
             if wider > WIDER and _chance(errors, place, between, limit, seed) <= limit:
-                found.append(_measure(key, errors, place, wider))
-    return max(found, key=lambda one: one.wider, default=None)
+                likenesses.append(_measure(key, errors, place, wider))
+    return max(likenesses, key=lambda likeness: likeness.wider, default=None)
 
 
 def _chance(errors: Floats, place: npt.NDArray[np.intp], between: float, limit: float, seed: int) -> float:

@@ -37,8 +37,8 @@ class Halves(NamedTuple):
     @classmethod
     def of(cls, differences: Floats, slack: float = 1e-9) -> "Halves":
         """Return the differences in order; NaN is undefined."""
-        known = np.sort(differences[~np.isnan(differences)])
-        return cls(known, len(differences) - len(known), slack)
+        ordered = np.sort(differences[~np.isnan(differences)])
+        return cls(ordered, len(differences) - len(ordered), slack)
 
     def p_value(self, delta: float = 0.0) -> float:
         """Return the two-sided mid-p of the difference `delta`: ties and undefined halves count half.
@@ -141,12 +141,12 @@ def effect_size(differences: Floats) -> float | None:
     >>> effect_size(np.array([0.0, 1.0])), effect_size(np.array([1.0, 1.0])), effect_size(np.zeros(3))
     (0.7071067811865475, None, 0.0)
     """
-    known = differences[~np.isnan(differences)]
-    if len(known) and not known.any():
+    defined = differences[~np.isnan(differences)]
+    if len(defined) and not defined.any():
         return 0.0
-    if len(known) < 2 or np.ptp(known) <= 1e-12 * float(np.abs(known).max()):
+    if len(defined) < 2 or np.ptp(defined) <= 1e-12 * float(np.abs(defined).max()):
         return None
-    ordered = np.sort(known)  # adding rounds, and no order of documents may show
+    ordered = np.sort(defined)  # adding rounds, and no order of documents may show
     return float(ordered.mean() / ordered.std(ddof=1))
 
 
@@ -393,8 +393,10 @@ class Spread(Struct, frozen=True, dict=True):
             )
 
         least = margin + Alike.at(self.alpha).expected * size / self.documents
-        found = max(_bisect(lacks, margin, margin + 4.0 * max(size, math.sqrt(self.variance), 1e-12)), least)
-        return found if found <= self.highest * (1.0 + 1e-9) else None
+        difference = max(
+            _bisect(lacks, margin, margin + 4.0 * max(size, math.sqrt(self.variance), 1e-12)), least
+        )
+        return difference if difference <= self.highest * (1.0 + 1e-9) else None
 
     def needed(self, difference: float) -> int | None:
         """Return the documents that find a difference with probability 0.8; None where these do not say.
@@ -407,8 +409,8 @@ class Spread(Struct, frozen=True, dict=True):
             return None
         spread = self.variance + m * self.each
         root = self.z * math.sqrt(spread) + _Z_POWER * math.sqrt(max(spread - m * m, 0.0))
-        found = max((root / m) ** 2, Alike.at(self.alpha).expected * self.each / m)
-        return math.ceil(found - 1e-9) if found < _MOST_DOCUMENTS else None
+        documents = max((root / m) ** 2, Alike.at(self.alpha).expected * self.each / m)
+        return math.ceil(documents - 1e-9) if documents < _MOST_DOCUMENTS else None
 
     def to_pass(self, margin: float) -> int | None:
         """Return the documents with which an unchanged system passes a margin 4 times out of 5.

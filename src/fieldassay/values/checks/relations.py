@@ -154,7 +154,7 @@ class Aggregate:
 
     def over(self) -> tuple[Step, ...]:
         """Return the path of the items that the function runs over."""
-        return max((one for path in paths_of(self.term) for one in path.lists()), key=len)
+        return max((items for path in paths_of(self.term) for items in path.lists()), key=len)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +185,7 @@ class Relation:
     def items(self) -> tuple[Step, ...]:
         """Return the path of the items that the relation is evaluated for; (): once for the record."""
         return max(
-            (one for term in (self.left, self.right) for path in _free(term) for one in path.lists()),
+            (items for term in (self.left, self.right) for path in _free(term) for items in path.lists()),
             key=len,
             default=(),
         )
@@ -224,8 +224,8 @@ def written(term: Term) -> str:
     if isinstance(term, Aggregate):
         return f"{term.name}({written(term.term)})"
     sides = [
-        f"({written(one)})" if isinstance(one, Arithmetic) and term.sign in "*/" else written(one)
-        for one in (term.left, term.right)
+        f"({written(side)})" if isinstance(side, Arithmetic) and term.sign in "*/" else written(side)
+        for side in (term.left, term.right)
     ]
     if term.sign == "-" and isinstance(term.right, Arithmetic) and term.right.sign in "+-":
         sides[1] = f"({sides[1]})"
@@ -254,7 +254,7 @@ def parse_relation(text: str) -> Relation:
 
 def _refuse_branches(lists: list[tuple[tuple[Step, ...], ...]], text: str) -> None:
     longest = max(lists, key=len, default=())
-    if any(one != longest[: len(one)] for one in lists):
+    if any(items != longest[: len(items)] for items in lists):
         raise ValueError(
             f"looks at the items of two lists at once: {text[:100]}; "
             "put one of them into sum(), count(), min() or max()"
@@ -262,7 +262,7 @@ def _refuse_branches(lists: list[tuple[tuple[Step, ...], ...]], text: str) -> No
 
 
 def _tokens(text: str) -> list[tuple[str, str, int]]:
-    found, at = [], 0
+    tokens, at = [], 0
     while text[at:].strip():
         token = _TOKEN.match(text, at)
         if token is None:
@@ -272,9 +272,9 @@ def _tokens(text: str) -> list[tuple[str, str, int]]:
                 f"compare two sides with one of: {' '.join(COMPARISONS)}"
             )
         kind = token.lastgroup or ""
-        found.append((kind, token[kind], token.start(kind)))
+        tokens.append((kind, token[kind], token.start(kind)))
         at = token.end()
-    return found
+    return tokens
 
 
 class _Parser(Struct):
@@ -478,9 +478,9 @@ class Holds(Check):
 
     def bound(self, read: Callable[[Json], RelationRecord]) -> "Holds":
         """Return the check with values read by the types of a spec."""
-        found = Holds(self.relation, self.within)
-        object.__setattr__(found, "read", read)
-        return found
+        check = Holds(self.relation, self.within)
+        object.__setattr__(check, "read", read)
+        return check
 
     def faults(self, value: Json) -> Sequence[Fault]:
         return [fault for look in self.looks(value) for fault in look.faults or ()]
@@ -508,11 +508,11 @@ class Holds(Check):
     def _is_true(self, left: Operand, right: Operand) -> bool:
         distance = _distance(left, right)
         comparison = self.parsed.comparison
-        given = self.parsed.within if self.within is None else Decimal(repr(self.within))
+        within = self.parsed.within if self.within is None else Decimal(repr(self.within))
         if comparison in ("==", "!="):
-            allowed = _half_digit(left, right) if given is None else given
+            allowed = _half_digit(left, right) if within is None else within
             return (abs(distance) <= allowed) == (comparison == "==")
-        allowed = given or Decimal(0)
+        allowed = within or Decimal(0)
         if comparison[0] == "<":
             distance = -distance
         return distance >= -allowed if comparison[-1] == "=" else distance > -allowed
@@ -524,7 +524,7 @@ def _choices(
     """Yield every choice of one item from each list on a path of items; those already chosen stay."""
     chosen = chosen or {}
     lists = (items[: at + 1] for at, step in enumerate(items) if step == ITEM)
-    first = next((one for one in lists if one not in chosen), None)
+    first = next((path for path in lists if path not in chosen), None)
     if first is None:
         yield chosen
         return
@@ -545,19 +545,27 @@ def _evaluate(term: Term, record: RelationRecord, chosen: Chosen) -> Operand | N
 
 
 def _operate(sign: str, left: Operand, right: Operand) -> Operand | None:
-    one, other = left.value, right.value
+    left_value, right_value = left.value, right.value
     if (
-        not isinstance(one, Decimal)
-        or not isinstance(other, Decimal)
+        not isinstance(left_value, Decimal)
+        or not isinstance(right_value, Decimal)
         or (left.unit and right.unit and left.unit != right.unit)
     ):
         return None
     try:
         if sign in "+-":
             digits = [digit for digit in (left.digit, right.digit) if digit is not None]
-            value = _EXACT.add(one, other) if sign == "+" else _EXACT.subtract(one, other)
+            value = (
+                _EXACT.add(left_value, right_value)
+                if sign == "+"
+                else _EXACT.subtract(left_value, right_value)
+            )
             return Operand(value, left.unit or right.unit, min(digits, default=None))
-        value = _EXACT.multiply(one, other) if sign == "*" else _EXACT.divide(one, other)
+        value = (
+            _EXACT.multiply(left_value, right_value)
+            if sign == "*"
+            else _EXACT.divide(left_value, right_value)
+        )
     except (InvalidOperation, ZeroDivisionError):
         return None
     return Operand(value, None if left.unit and right.unit else left.unit or right.unit)
@@ -567,33 +575,33 @@ def _aggregate(term: Aggregate, record: RelationRecord, chosen: Chosen) -> Opera
     """Return a function of all items; None without items, or if one of them lacks the value."""
     over = term.over()
     outer = {path: index for path, index in chosen.items() if path != over and over[: len(path)] == path}
-    found: Operand | None = None
+    aggregate: Operand | None = None
     count = 0
     for inner in _choices(record, over, outer):
         count += 1
         if term.name == "count":
             continue
-        one = _evaluate(term.term, record, inner)
-        if one is None or not isinstance(one.value, Decimal | dt.date):
+        operand = _evaluate(term.term, record, inner)
+        if operand is None or not isinstance(operand.value, Decimal | dt.date):
             return None
         joined = (
-            one
-            if found is None
-            else _operate("+", found, one)
+            operand
+            if aggregate is None
+            else _operate("+", aggregate, operand)
             if term.name == "sum"
-            else _chosen(term.name, found, one)
+            else _chosen(term.name, aggregate, operand)
         )
         if joined is None:
             return None
-        found = joined
-    return Operand(Decimal(count)) if term.name == "count" else found
+        aggregate = joined
+    return Operand(Decimal(count)) if term.name == "count" else aggregate
 
 
-def _chosen(name: str, one: Operand, other: Operand) -> Operand | None:
-    if not _are_comparable(one, other, "<"):
+def _chosen(name: str, first: Operand, second: Operand) -> Operand | None:
+    if not _are_comparable(first, second, "<"):
         return None
-    is_less = _distance(one, other) < 0
-    return one if is_less == (name == "min") else other
+    is_less = _distance(first, second) < 0
+    return first if is_less == (name == "min") else second
 
 
 def operand_of(value: Any) -> Operand | None:
@@ -649,12 +657,12 @@ def _are_comparable(left: Operand, right: Operand, comparison: str) -> bool:
 
 def _distance(left: Operand, right: Operand) -> Decimal:
     """Return left - right: of numbers, of dates in days, of texts 0 or 1."""
-    one, other = left.value, right.value
-    if isinstance(one, Decimal) and isinstance(other, Decimal):
-        return _EXACT.subtract(one, other)
-    if isinstance(one, dt.date) and isinstance(other, dt.date):
-        return Decimal((one - other).days)
-    return Decimal(one != other)
+    left_value, right_value = left.value, right.value
+    if isinstance(left_value, Decimal) and isinstance(right_value, Decimal):
+        return _EXACT.subtract(left_value, right_value)
+    if isinstance(left_value, dt.date) and isinstance(right_value, dt.date):
+        return Decimal((left_value - right_value).days)
+    return Decimal(left_value != right_value)
 
 
 def _half_digit(left: Operand, right: Operand) -> Decimal:

@@ -52,9 +52,9 @@ class InRange(NullableCheck):
         refuse_bounds("range", self.least, self.most)
 
     def find_faults(self, value: Json) -> Sequence[Fault]:
-        found = IsNumber().find_faults(value)
-        if found or not isinstance(value, int | float):
-            return found
+        faults = IsNumber().find_faults(value)
+        if faults or not isinstance(value, int | float):
+            return faults
         return beyond(value, self.least, self.most)
 
 
@@ -129,13 +129,13 @@ class OneOf(NullableCheck):
 
     def find_faults(self, value: Json) -> Sequence[Fault]:
         kind = kind_of(value)
-        if any(given == value and kind_of(given) == kind for given in self.values):
+        if any(allowed == value and kind_of(allowed) == kind for allowed in self.values):
             return ()
-        return (Fault(f"is not one of {named([_written(given) for given in self.values])}"),)
+        return (Fault(f"is not one of {named([_written(allowed) for allowed in self.values])}"),)
 
 
-def _written(given: Given) -> str:
-    return "null" if given is None else str(given).lower() if isinstance(given, bool) else str(given)
+def _written(value: Given) -> str:
+    return "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
 @dataclass(frozen=True)

@@ -160,8 +160,11 @@ class Exact(Comparator, Struct, frozen=True):
     def compare(self, gold: Column, pred: Column) -> Scores:
         codes = np.ones(len(gold), dtype=np.int16)
         if self.ignore:
-            given, found = self._without_ignored(gold.canonical), self._without_ignored(pred.canonical)
-            codes[(given == found) & ((given != "") | (self.nothing_left == "equal"))] = 2
+            gold_texts, pred_texts = (
+                self._without_ignored(gold.canonical),
+                self._without_ignored(pred.canonical),
+            )
+            codes[(gold_texts == pred_texts) & ((gold_texts != "") | (self.nothing_left == "equal"))] = 2
         return scores_by_code(codes, (1.0, 0.0, 1.0))
 
     def _without_ignored(self, texts: Objects) -> Objects:
@@ -180,8 +183,10 @@ class Digits(Comparator, Struct, frozen=True):
     reasons: ClassVar[tuple[str, ...]] = ("equal", "different", "same_digits", "no_digits")
 
     def compare(self, gold: Column, pred: Column) -> Scores:
-        given, found = digits_of(gold.texts), digits_of(pred.texts)
-        codes = np.where((given == "") | (found == ""), 3, np.where(given == found, 2, 1))
+        gold_digits, pred_digits = digits_of(gold.texts), digits_of(pred.texts)
+        codes = np.where(
+            (gold_digits == "") | (pred_digits == ""), 3, np.where(gold_digits == pred_digits, 2, 1)
+        )
         return scores_by_code(codes, (1.0, 0.0, 1.0, 0.0))
 
 
@@ -261,9 +266,9 @@ class ByKind(Comparator, Struct, frozen=True):
         for judge, position in ((self.number, 0), (self.text, 1)):
             at = np.flatnonzero(kinds[0][position] & kinds[1][position])
             if len(at):
-                found = judge.compare_all(gold.take(at), pred.take(at))
+                scores = judge.compare_all(gold.take(at), pred.take(at))
                 names = np.array([self.reasons.index(name) for name in judge.reasons], dtype=np.int16)
-                score[at], reason[at] = found.score, names[found.reason]
+                score[at], reason[at] = scores.score, names[scores.reason]
         return Scores(score, reason)
 
 
@@ -304,13 +309,13 @@ class Cascade(Comparator, Struct, frozen=True):
         if not self.steps:
             raise ValueError("cascade: there are no steps; name at least one comparator under `steps`")
         for name in ("thresholds", "scores"):
-            given = getattr(self, name)
-            if given and len(given) != len(self.steps):
+            numbers = getattr(self, name)
+            if numbers and len(numbers) != len(self.steps):
                 raise ValueError(
-                    f"cascade: {len(given)} {name} for {len(self.steps)} steps; give one per step, or none"
+                    f"cascade: {len(numbers)} {name} for {len(self.steps)} steps; give one per step, or none"
                 )
-            if any(number is not None and not 0 <= number <= 1 for number in given):
-                raise ValueError(f"cascade: {name} are {list(given)}; give numbers from 0 to 1")
+            if any(number is not None and not 0 <= number <= 1 for number in numbers):
+                raise ValueError(f"cascade: {name} are {list(numbers)}; give numbers from 0 to 1")
         reasons = dict.fromkeys(
             ("equal", "different", *(reason for step in self.steps for reason in step.reasons))
         )
@@ -366,10 +371,10 @@ class Synonyms(Comparator, Struct, frozen=True):
         names: dict[str, str] = {}
         for name, others in dict(self.words).items():
             for word in (name, *others):
-                known = names.setdefault(word, name)
-                if known != name:
+                owner = names.setdefault(word, name)
+                if owner != name:
                     raise ValueError(
-                        f"synonyms: {word!r} cannot stand for both {known!r} and {name!r}; list it once"
+                        f"synonyms: {word!r} cannot stand for both {owner!r} and {name!r}; list it once"
                     )
         if not names:
             raise ValueError("synonyms: there are no words; name at least one under `words`")
@@ -383,7 +388,7 @@ class Synonyms(Comparator, Struct, frozen=True):
 
     def compare(self, gold: Column, pred: Column) -> Scores:
         names = {word: name for name, others in dict(self.words).items() for word in (name, *others)}
-        given, found = (objects(list(map(names.get, side.canonical))) for side in (gold, pred))
-        is_unknown = (given == None) | (found == None)  # noqa: E711 - of each item
-        codes = np.where(is_unknown, 3, np.where(given == found, 2, 1))
+        gold_names, pred_names = (objects(list(map(names.get, side.canonical))) for side in (gold, pred))
+        is_unknown = (gold_names == None) | (pred_names == None)  # noqa: E711 - of each item
+        codes = np.where(is_unknown, 3, np.where(gold_names == pred_names, 2, 1))
         return scores_by_code(codes, (1.0, 0.0, 1.0, 0.0))

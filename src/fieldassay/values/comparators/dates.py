@@ -61,8 +61,8 @@ class CalendarDate(Comparator, Struct, frozen=True):
         return scores_by_code(codes, _SCORES)
 
     def _end_codes(self, gold: Parts, pred: Parts) -> Codes:
-        known = (gold > 0) & (pred > 0)
-        agree = ((gold == pred) | ~known).all(axis=1) & known.any(axis=1)
+        is_in_both = (gold > 0) & (pred > 0)
+        agree = ((gold == pred) | ~is_in_both).all(axis=1) & is_in_both.any(axis=1)
         same_parts = ((gold > 0) == (pred > 0)).all(axis=1)
         swapped = (gold > 0).all(axis=1) & (gold == pred[:, [0, 2, 1]]).all(axis=1)
         codes = np.where(swapped, _SWAPPED, _DIFFERENT)
@@ -152,12 +152,12 @@ class DateComponents(Comparator, Struct, frozen=True):
 
 def _component_code(gold: str, pred: str) -> int:
     written, read = _DIGIT_RUN.findall(gold), _DIGIT_RUN.findall(pred)
-    given, found = set(written), set(read)
-    if not given or not found:
+    gold_runs, pred_runs = set(written), set(read)
+    if not gold_runs or not pred_runs:
         return 4
-    if given == found:
+    if gold_runs == pred_runs:
         return 2 if _year_last(written) == _year_last(read) else 5
-    return 3 if len(given & found) >= 2 else 1
+    return 3 if len(gold_runs & pred_runs) >= 2 else 1
 
 
 def _year_last(runs: list[str]) -> list[str]:
@@ -184,16 +184,19 @@ class DateParts(Comparator, Struct, frozen=True):
     def compare(self, gold: Column, pred: Column) -> Scores:
         codes = np.zeros(len(gold), dtype=np.int16)
         for index in range(len(gold)):
-            (given, strange), (found, other) = self._parts(gold, index), self._parts(pred, index)
-            codes[index] = 1 if strange != other else _part_code(given, found)
+            (gold_parts, gold_strange), (pred_parts, pred_strange) = (
+                self._parts(gold, index),
+                self._parts(pred, index),
+            )
+            codes[index] = 1 if gold_strange != pred_strange else _part_code(gold_parts, pred_parts)
         return scores_by_code(codes, (1.0, 0.0, 1.0, 0.0))
 
     def _parts(self, column: Column, index: int) -> tuple[dict[str, int], set[str]]:
         """Return the parts of a date, and the numbers that can be no part of it."""
         value: Any = column.values[index]
         if isinstance(value, Date | dt.date):
-            known = {"d": value.day, "m": value.month, "y": value.year}
-            return {part: number for part, number in known.items() if number is not None}, set()
+            parts = {"d": value.day, "m": value.month, "y": value.year}
+            return {part: number for part, number in parts.items() if number is not None}, set()
         return _written_parts(column.texts[index][:_LONGEST_DATE], self.order)
 
 

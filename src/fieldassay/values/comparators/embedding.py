@@ -55,9 +55,9 @@ def watch_encoding(watcher: Callable[[int, int], object]) -> Iterator[None]:
         _watcher.reset(token)
 
 
-def report_progress(done: int, total: int) -> None:
+def report_progress(count: int, total: int) -> None:
     """Tell the present watcher how far encoding has come; nobody listens by default."""
-    _watcher.get()(done, total)
+    _watcher.get()(count, total)
 
 
 class SentenceTransformersEncoder:
@@ -394,15 +394,15 @@ class NumpyEncoder:
         for length, places in sorted(by_length.items()):
             most = max(1, min(batch, _MOST_TOKENS // length))
             portions += [places[start : start + most] for start in range(0, len(places), most)]
-        vectors, done = np.empty((len(texts), self._settings["hidden_size"]), dtype=np.float32), 0
+        vectors, count = np.empty((len(texts), self._settings["hidden_size"]), dtype=np.float32), 0
         with one_blas_thread() as threads, ThreadPoolExecutor(threads) as pool:
             parts = pool.map(
                 self._forward, [np.array([tokens[at] for at in portion]) for portion in portions]
             )
             for portion, part in zip(portions, parts, strict=True):
                 vectors[portion] = part
-                done += len(portion)
-                report_progress(done, len(texts))
+                count += len(portion)
+                report_progress(count, len(texts))
         return vectors
 
     def _forward(self, tokens: npt.NDArray[np.int64]) -> Array:

@@ -121,8 +121,8 @@ def similarities(gold: Items, pred: Items, pairs: Candidates, comparator: Compar
         return np.asarray(
             gold.column.canonical[pairs.gold] == pred.column.canonical[pairs.pred], dtype=np.float64
         )
-    given, found = _meanings(gold.column), _meanings(pred.column)
-    key = given[pairs.gold] * np.int64(len(pred.column) + 1) + found[pairs.pred]
+    gold_meanings, pred_meanings = _meanings(gold.column), _meanings(pred.column)
+    key = gold_meanings[pairs.gold] * np.int64(len(pred.column) + 1) + pred_meanings[pairs.pred]
     _, first, back = np.unique(key, return_index=True, return_inverse=True)
     scores = comparator.compare_all(gold.column.take(pairs.gold[first]), pred.column.take(pairs.pred[first]))
     return scores.score[back]
@@ -175,15 +175,15 @@ def common_counts(sets: Items, gold: Indices, pred: Indices) -> Floats:
         count=len(sets.column),
     )
     width = np.int64(max(len(numbers), 1))
-    held = np.sort(np.repeat(np.arange(len(sets.counts)), sets.counts) * width + item)
+    keys = np.sort(np.repeat(np.arange(len(sets.counts)), sets.counts) * width + item)
     common = np.zeros(len(gold))
     for part in _portions(sets.counts[gold]):
         sizes = sets.counts[gold[part]]
         owner = np.repeat(np.arange(len(sizes)), sizes)
         at = np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes - sets.starts[gold[part]], sizes)
         wanted = pred[part][owner] * width + item[at]
-        place = np.minimum(np.searchsorted(held, wanted), len(held) - 1)
-        common[part] = np.bincount(owner[held[place] == wanted], minlength=len(sizes))
+        place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        common[part] = np.bincount(owner[keys[place] == wanted], minlength=len(sizes))
     return common
 
 
@@ -229,8 +229,8 @@ class ListComparator(Comparator, Struct, frozen=True):
             if not is_judgeable:
                 scores.score[part], scores.reason[part] = np.nan, LIST_REASONS.index("too_many_items")
                 continue
-            given, found = (items_of(side.take(part), self.is_distinct) for side in (gold, pred))
-            scores.score[part], scores.reason[part] = self.judge(given, found)
+            gold_items, pred_items = (items_of(side.take(part), self.is_distinct) for side in (gold, pred))
+            scores.score[part], scores.reason[part] = self.judge(gold_items, pred_items)
         return scores
 
     def judge(self, gold: Items, pred: Items) -> tuple[Floats, npt.NDArray[np.int16]]:
@@ -299,7 +299,7 @@ def _same_counts(gold: Items, pred: Items) -> Floats:
     """Return the number of items of each two lists that are the same, one to one."""
     both = zip(gold.canonical_lists(), pred.canonical_lists(), strict=True)
     return np.fromiter(
-        ((Counter(given) & Counter(found)).total() for given, found in both),
+        ((Counter(gold_texts) & Counter(pred_texts)).total() for gold_texts, pred_texts in both),
         dtype=np.float64,
         count=len(gold.counts),
     )
@@ -448,12 +448,13 @@ def _common_lengths(gold: Items, pred: Items) -> Floats:
     from rapidfuzz.distance import LCSseq
 
     codes: dict[str, int] = {}
-    given, found = (
+    gold_codes, pred_codes = (
         [[codes.setdefault(text, len(codes)) for text in texts] for texts in side.canonical_lists()]
         for side in (gold, pred)
     )
     return np.array(
-        [LCSseq.similarity(left, right) for left, right in zip(given, found, strict=True)], dtype=np.float64
+        [LCSseq.similarity(left, right) for left, right in zip(gold_codes, pred_codes, strict=True)],
+        dtype=np.float64,
     )
 
 
@@ -497,11 +498,11 @@ class SoftCoverage(Comparator, Struct, frozen=True):
         at = np.flatnonzero(gold.canonical != pred.canonical)
         for part, is_judgeable in portions(gold, pred, at):
             if is_judgeable:
-                given, found = (
+                gold_items, pred_items = (
                     items_of(gold.take(part), is_distinct=True),
                     items_of(pred.take(part), is_distinct=True),
                 )
-                coverage[part], specificity[part] = self._coverages(given, found)
+                coverage[part], specificity[part] = self._coverages(gold_items, pred_items)
             else:
                 coverage[part] = specificity[part] = np.nan
                 reason[part] = LIST_REASONS.index("too_many_items")

@@ -54,9 +54,9 @@ class Tolerance:
 
     def __post_init__(self) -> None:
         for name in ("relative", "absolute", "ulp", "zero"):
-            given = getattr(self, name)
-            if given is not None:
-                object.__setattr__(self, name, _limit(name, given))
+            limit = getattr(self, name)
+            if limit is not None:
+                object.__setattr__(self, name, _limit(name, limit))
         if self.scale not in ("gold", "at_least_one"):
             raise ValueError(f"tolerance: scale is {self.scale!r}; write `gold` or `at_least_one`")
         if self.scale != "gold" and self.relative is None:
@@ -103,18 +103,18 @@ def tolerance_of(option: Any) -> Tolerance:
         return Tolerance()
     if isinstance(option, Mapping | tuple | list):
         parts = dict(option)
-        known = [entry.name for entry in fields(Tolerance)]
-        unknown = sorted(set(parts) - set(known))
+        names = [entry.name for entry in fields(Tolerance)]
+        unknown = sorted(set(parts) - set(names))
         if unknown:
-            raise ValueError(f"tolerance: unknown part {unknown[0]!r}; one of: {', '.join(known)}")
+            raise ValueError(f"tolerance: unknown part {unknown[0]!r}; one of: {', '.join(names)}")
         return Tolerance(**parts)
     return Tolerance(relative=option)
 
 
-def _limit(name: str, given: Any) -> Decimal:
-    number = None if isinstance(given, bool) else decimal_of(given)
+def _limit(name: str, limit: Any) -> Decimal:
+    number = None if isinstance(limit, bool) else decimal_of(limit)
     if number is None or not number.is_finite() or number < 0:
-        raise ValueError(f"tolerance: {name} is {given}; give a number that is 0 or more")
+        raise ValueError(f"tolerance: {name} is {limit}; give a number that is 0 or more")
     return number
 
 
@@ -227,8 +227,10 @@ class Numbers(Struct, frozen=True, eq=False):
         numeric = self.numeric[gold] & self.numeric[pred]
         codes[~numeric] = NOT_NUMERIC
         for index in np.flatnonzero(undecided & numeric).tolist():
-            one, other = self.values[gold[index]], self.values[pred[index]]
-            codes[index] = _exact_code(_end(one, side), _end(other, side), self.texts[gold[index]], tolerance)
+            gold_value, pred_value = self.values[gold[index]], self.values[pred[index]]
+            codes[index] = _exact_code(
+                _end(gold_value, side), _end(pred_value, side), self.texts[gold[index]], tolerance
+            )
         return codes
 
 
@@ -427,12 +429,12 @@ class Range(Comparator, Struct, frozen=True):
         return scores
 
     def _look_closer(self, scores: Scores, index: int, gold: Column, pred: Column) -> None:
-        given, found = ends_of(gold.values[index]), ends_of(pred.values[index])
-        if given is None or found is None:
+        gold_ends, pred_ends = ends_of(gold.values[index]), ends_of(pred.values[index])
+        if gold_ends is None or pred_ends is None:
             return
-        if self.by == "inside" and self._is_inside(given, found, gold.texts[index]):
+        if self.by == "inside" and self._is_inside(gold_ends, pred_ends, gold.texts[index]):
             scores.score[index], scores.reason[index] = 1.0, self.reasons.index("inside")
-        share = _shared(given, found) if self.by == "overlap" else 0.0
+        share = _shared(gold_ends, pred_ends) if self.by == "overlap" else 0.0
         if share > 0:
             scores.score[index], scores.reason[index] = share, self.reasons.index("overlapping")
 
@@ -492,14 +494,14 @@ class MoneyAmount(ColumnComparator, NumericComparator, frozen=True):
         if len(differing):
             verdicts = np.array(
                 [
-                    [_DIFFERS if not _may_be_same(one, other) else _UNKNOWN for other in names]
-                    for one in names
+                    [_DIFFERS if not _may_be_same(name, other) else _UNKNOWN for other in names]
+                    for name in names
                 ],
                 dtype=np.int16,
             )
-            found = verdicts[currency[gold[differing]], currency[pred[differing]]]
-            decides = (found == _DIFFERS) | np.isin(codes[differing], _ACCEPTED)
-            codes[differing[decides]] = found[decides]
+            currency_codes = verdicts[currency[gold[differing]], currency[pred[differing]]]
+            decides = (currency_codes == _DIFFERS) | np.isin(codes[differing], _ACCEPTED)
+            codes[differing[decides]] = currency_codes[decides]
         return scores_by_code(codes, (*NUMBER_SCORES, 0.0, 1.0 if self.currency == "lenient" else 0.0))
 
 
@@ -513,9 +515,14 @@ def _split_money(column: Column) -> tuple[Numbers, Indices, list[str | None]]:
     return Numbers.of(objects([value.amount for value in values]), column.texts), currency, names
 
 
-def _may_be_same(one: str | None, other: str | None) -> bool:
+def _may_be_same(first: str | None, second: str | None) -> bool:
     """Return whether two unequal currencies may be the same: one is unknown, or a symbol of the other."""
-    return one is None or other is None or other in GENERIC.get(one, ()) or one in GENERIC.get(other, ())
+    return (
+        first is None
+        or second is None
+        or second in GENERIC.get(first, ())
+        or first in GENERIC.get(second, ())
+    )
 
 
 # Amounts with units.
@@ -569,12 +576,12 @@ class QuantityAmount(NumericComparator, frozen=True):
     reasons: ClassVar[tuple[str, ...]] = (*NUMBER_REASONS, "unit_differs", "unit_missing")
 
     def compare(self, gold: Column, pred: Column) -> Scores:
-        given, found = (objects(list(map(_unit, side.values))) for side in (gold, pred))
+        gold_units, pred_units = (objects(list(map(_unit, side.values))) for side in (gold, pred))
         expected, actual = (objects(list(map(_amount, side.values))) for side in (gold, pred))
         verdict = np.zeros(len(gold), dtype=np.int16)
         scales: dict[tuple[str | None, str | None], Scale | int] = {}
-        for index in np.flatnonzero(given != found).tolist():
-            units = (given[index], found[index])
+        for index in np.flatnonzero(gold_units != pred_units).tolist():
+            units = (gold_units[index], pred_units[index])
             if units not in scales:
                 scales[units] = self._scale(*units)
             scale = scales[units]

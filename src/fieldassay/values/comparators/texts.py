@@ -29,7 +29,7 @@ from fieldassay.values.types.column import Column, Indices, Objects, lengths, ob
 # Shares compared without rounding.
 
 
-def share_of(name: str, given: Any) -> Fraction:
+def share_of(name: str, threshold: Any) -> Fraction:
     """Return a threshold from 0 to 1 as the exact fraction of its decimal text (0.8 is 4/5).
 
     `name` is for the message of an invalid one.
@@ -37,9 +37,9 @@ def share_of(name: str, given: Any) -> Fraction:
     >>> share_of("words: threshold", 0.8)
     Fraction(4, 5)
     """
-    share = Fraction(str(Decimal(str(given)))) if Decimal(str(given)).is_finite() else Fraction(-1)
+    share = Fraction(str(Decimal(str(threshold)))) if Decimal(str(threshold)).is_finite() else Fraction(-1)
     if not 0 <= share <= 1:
-        raise ValueError(f"{name} is {given}; give a number from 0 to 1")
+        raise ValueError(f"{name} is {threshold}; give a number from 0 to 1")
     return share
 
 
@@ -289,8 +289,8 @@ class TokenSet(Comparator, Struct, frozen=True):
         if self.repeats:
             common, both = (Counter(gold) & Counter(pred)).total(), len(gold) + len(pred)
         else:
-            one, other = set(gold), set(pred)
-            common, both = len(one & other), len(one) + len(other)
+            gold_words, pred_words = set(gold), set(pred)
+            common, both = len(gold_words & pred_words), len(gold_words) + len(pred_words)
         if not common:
             return 0.0
         return common / (both - common) if self.measure == "jaccard" else 2 * common / both
@@ -330,16 +330,16 @@ class PhoneDigits(Comparator, Struct, frozen=True):
             raise ValueError("phone_digits: the steps must begin with the largest share; sort them")
 
     def compare(self, gold: Column, pred: Column) -> Scores:
-        given, found = digits_of(gold.texts), digits_of(pred.texts)
-        size, other = lengths(given), lengths(found)
-        wrong = cpdist(given, found, scorer=Hamming.distance, dtype=np.int64)
+        gold_digits, pred_digits = digits_of(gold.texts), digits_of(pred.texts)
+        size, other = lengths(gold_digits), lengths(pred_digits)
+        wrong = cpdist(gold_digits, pred_digits, scorer=Hamming.distance, dtype=np.int64)
         right = np.where(size == other, size - wrong, 0)
         score = np.zeros(len(gold))
         for share, worth in reversed(self.steps):
             least = share_of("phone_digits: the share of a step", share)
             score[(size == other) & (right * least.denominator >= least.numerator * size)] = worth
         reason = np.where(score > 0, 3, np.where(size == other, 1, 5)).astype(np.int16)
-        reason[given == found], score[given == found] = 2, 1.0
+        reason[gold_digits == pred_digits], score[gold_digits == pred_digits] = 2, 1.0
         empty = (size == 0) | (other == 0)
         reason[empty], score[empty] = 4, 0.0
         return Scores(score, reason)

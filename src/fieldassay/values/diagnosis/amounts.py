@@ -135,12 +135,12 @@ def printed_decimals(text: str, value: Decimal) -> int:
     """
     exponent = value.as_tuple().exponent
     own = max(0, -exponent) if isinstance(exponent, int) else 0
-    found = _WRITTEN.search(text[:_MAX_WRITTEN])
-    if found is None:
+    match = _WRITTEN.search(text[:_MAX_WRITTEN])
+    if match is None:
         return own
-    last = max(found[0].rfind("."), found[0].rfind(","))
-    decimals = len(found[0]) - last - 1 if last >= 0 else 0
-    digits = Decimal("".join(filter(str.isdecimal, found[0])))
+    last = max(match[0].rfind("."), match[0].rfind(","))
+    decimals = len(match[0]) - last - 1 if last >= 0 else 0
+    digits = Decimal("".join(filter(str.isdecimal, match[0])))
     return decimals if digits.scaleb(-decimals, _EXACT) == abs(value) else own
 
 
@@ -225,13 +225,13 @@ def diagnose_quantities(gold: Column, pred: Column) -> Bits:
     return bits
 
 
-def diagnose_unit_texts(gold: Column, pred: Column, found: Bits) -> Bits:
+def diagnose_unit_texts(gold: Column, pred: Column, text_bits: Bits) -> Bits:
     """Return the diagnoses of pairs of texts under a key that names a unit.
 
-    Two known units differ in spelling or in meaning. `found` are the diagnoses from the texts alone. They
+    Two known units differ in spelling or in meaning. `text_bits` are the diagnoses from the texts alone. They
     stay for all other pairs, and for two spellings of one unit those about the writing stay too.
     """
-    bits = found.copy()
+    bits = text_bits.copy()
     for row, values in enumerate(zip(gold.values.tolist(), pred.values.tolist(), strict=True)):
         if not all(isinstance(value, str) for value in values):
             continue

@@ -181,8 +181,8 @@ def _without(joined: str, *unwanted: int) -> str:
     codes = np.frombuffer(joined.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
     is_wanted = np.ones(4, dtype=np.bool_)
     is_wanted[list(unwanted)] = False
-    kept = codes[is_wanted[_classes.of(codes)]]
-    return kept.tobytes().decode("utf-32-le", "surrogatepass")
+    wanted = codes[is_wanted[_classes.of(codes)]]
+    return wanted.tobytes().decode("utf-32-le", "surrogatepass")
 
 
 def _without_confusables(joined: str) -> str:
@@ -254,10 +254,10 @@ def whole_candidates(text: str) -> tuple[Decimal, ...]:
     scientific = _SCIENTIFIC.fullmatch(text)
     if scientific is not None:
         return (Decimal(text.replace(",", ".").replace("\N{MINUS SIGN}", "-")),)
-    found = _WHOLE.fullmatch(text)
-    if found is None:
+    match = _WHOLE.fullmatch(text)
+    if match is None:
         return ()
-    sign, written, percent = found.groups()
+    sign, written, percent = match.groups()
     values = number_candidates(written)
     if percent:
         values = tuple(value.scaleb(-2) for value in values)
@@ -406,8 +406,8 @@ def _diagnose_forms(gold: list[str], pred: list[str]) -> Bits:
 
 def _judge_numbers(gold: list[str], pred: list[str], suspects: Flags) -> Bits:
     """Return 0 for numbers split alike in both texts, else the bits of the difference (-1: no name)."""
-    found = np.zeros(len(gold), dtype=np.int64)
+    bits = np.zeros(len(gold), dtype=np.int64)
     for row in np.flatnonzero(suspects).tolist():
         if find_digit_runs(gold[row]) != find_digit_runs(pred[row]):
-            found[row] = judge_embedded(gold[row], pred[row])
-    return found
+            bits[row] = judge_embedded(gold[row], pred[row])
+    return bits

@@ -189,7 +189,10 @@ def _diagnose_numbers(type_name: str, pairs: tuple[Wording, Wording], bits: Bits
     left, right = ([whole_candidates(text) for text in pick(side.texts, rows)] for side in pairs)
     is_read = holds(bool, left) & holds(bool, right)
     is_same = np.fromiter(
-        (not set(one).isdisjoint(other) for one, other in zip(left, right, strict=True)),
+        (
+            not set(gold_candidates).isdisjoint(pred_candidates)
+            for gold_candidates, pred_candidates in zip(left, right, strict=True)
+        ),
         dtype=np.bool_,
         count=rows.size,
     )
@@ -197,8 +200,8 @@ def _diagnose_numbers(type_name: str, pairs: tuple[Wording, Wording], bits: Bits
     differ = np.flatnonzero(is_read & ~is_same)
     if differ.size:
         sides = [
-            _retyped_amounts([found[row][0] for row in differ.tolist()], pick(side.texts, rows[differ]))
-            for found, side in zip((left, right), pairs, strict=True)
+            _retyped_amounts([candidates[row][0] for row in differ.tolist()], pick(side.texts, rows[differ]))
+            for candidates, side in zip((left, right), pairs, strict=True)
         ]
         bits[rows[differ]] = diagnose_amounts(type_name, *sides)
         settled[rows[differ]] = True
@@ -233,8 +236,8 @@ def _diagnose_dates(gold: Wording, pred: Wording, bits: Bits, settled: Flags) ->
 
 
 def _that_may_be_dates(texts: list[str], rows: Rows) -> Rows:
-    found = [row for row in rows.tolist() if texts[row][-1:].isdecimal() and _has_date_shape(texts[row])]
-    return np.array(found, dtype=np.int64)
+    matching = [row for row in rows.tolist() if texts[row][-1:].isdecimal() and _has_date_shape(texts[row])]
+    return np.array(matching, dtype=np.int64)
 
 
 def _has_date_shape(text: str) -> bool:
@@ -256,8 +259,8 @@ def _read_dates(texts: list[str]) -> tuple[list[str], list[str]]:
     return first, second
 
 
-def _settle_same(gold: Wording, pred: Wording, rows: Rows, found: tuple[Bits, Flags]) -> None:
-    bits, settled = found
+def _settle_same(gold: Wording, pred: Wording, rows: Rows, diagnosis: tuple[Bits, Flags]) -> None:
+    bits, settled = diagnosis
     is_plain = equal(pick(gold.keys, rows), pick(pred.keys, rows)) & ~equal(
         pick(gold.texts, rows), pick(pred.texts, rows)
     )
@@ -353,11 +356,11 @@ def _are_read(column: Column) -> Flags:
 def _are_number_and_text(gold: Column, pred: Column) -> Flags:
     """Return a mask of pairs of a JSON number and a text, in which a decimal comma is another writing."""
     kinds = zip(gold.values.tolist(), pred.values.tolist(), strict=True)
-    found = (
+    is_mixed = (
         isinstance(left, str) != isinstance(right, str) and _is_number(left) != _is_number(right)
         for left, right in kinds
     )
-    return np.fromiter(found, dtype=np.bool_, count=len(gold))
+    return np.fromiter(is_mixed, dtype=np.bool_, count=len(gold))
 
 
 def _is_number(value: object) -> bool:
@@ -409,9 +412,11 @@ def _diagnose_texts(type_name: str, gold: Column, pred: Column) -> Bits:
     alike = equal(left.keys, right.keys)
     rows = np.flatnonzero(alike & ~settled)
     if rows.size:
-        one, other = left.take(rows), right.take(rows)
-        found = diagnose_surface(one.texts, other.texts, is_number_in_words=type_name not in CODE_TYPES)
-        bits[rows] |= np.where(found == 0, BIT["near"], found)
+        gold_wording, pred_wording = left.take(rows), right.take(rows)
+        surface = diagnose_surface(
+            gold_wording.texts, pred_wording.texts, is_number_in_words=type_name not in CODE_TYPES
+        )
+        bits[rows] |= np.where(surface == 0, BIT["near"], surface)
     rows = np.flatnonzero(~alike & ~settled)
     if rows.size:
         bits[rows] |= diagnose_wording(left.take(rows), right.take(rows), type_name in CODE_TYPES)

@@ -255,12 +255,12 @@ def _distances(gold: list[str], pred: list[str]) -> npt.NDArray[np.int64]:
     from rapidfuzz.distance import Indel
     from rapidfuzz.process import cpdist
 
-    found = np.full(len(gold), np.iinfo(np.int64).max)
+    distances = np.full(len(gold), np.iinfo(np.int64).max)
     rows = np.flatnonzero((lengths(gold) <= MAX_ALIGNED) & (lengths(pred) <= MAX_ALIGNED))
     if rows.size == len(gold):
         return np.asarray(cpdist(gold, pred, scorer=Indel.distance, dtype=np.int64))
-    found[rows] = cpdist(pick(gold, rows), pick(pred, rows), scorer=Indel.distance, dtype=np.int64)
-    return found
+    distances[rows] = cpdist(pick(gold, rows), pick(pred, rows), scorer=Indel.distance, dtype=np.int64)
+    return distances
 
 
 def _are_near(gold: Wording, pred: Wording, distance: npt.NDArray[np.int64]) -> Flags:
@@ -370,16 +370,16 @@ def find_parts(whole: str, texts: Iterable[str]) -> list[str]:
     >>> find_parts("Oak panel with Elm door and a long remark", ["Elm door", "Oak panel"])
     []
     """
-    rest, found = whole if len(whole) <= MAX_CUT else "", dict[str, int]()
+    rest, places = whole if len(whole) <= MAX_CUT else "", dict[str, int]()
     for text in sorted({text for text in texts if text in rest and text != whole}, key=len, reverse=True):
         place = rest.find(text)
         ends = (rest[place - 1 : place], rest[place + len(text) : place + len(text) + 1])
         if len(text) >= SHORTEST_TELLING and place >= 0 and not any(map(str.isalnum, ends)):
-            found[text] = place
+            places[text] = place
             rest = f"{rest[:place]}{' ' * len(text)}{rest[place + len(text) :]}"
     left, all_ = (sum(map(str.isalnum, text)) for text in (rest, whole))
-    is_joined = len(found) > 1 and left <= (1 - _LEAST_COVERED) * all_
-    return sorted(found, key=found.__getitem__) if is_joined else []
+    is_joined = len(places) > 1 and left <= (1 - _LEAST_COVERED) * all_
+    return sorted(places, key=places.__getitem__) if is_joined else []
 
 
 def cut(text: str) -> list[str]:

@@ -108,11 +108,11 @@ class EnumReader(Reader, Struct, frozen=True, dict=True):
     case_sensitive: bool = False
 
     def __post_init__(self) -> None:
-        known = {self.key(json_text(value)) for value in self.values}
+        keys = {self.key(json_text(value)) for value in self.values}
         owners: dict[str, str] = {}
         for value, others in self.aliases:
             name = json_text(value)
-            if self.values and self.key(name) not in known:
+            if self.values and self.key(name) not in keys:
                 raise ValueError(
                     f"aliases are given for {name!r}, which is not one of the values; "
                     f"{nearest(name, map(json_text, self.values))}"
@@ -157,9 +157,9 @@ class EnumReader(Reader, Struct, frozen=True, dict=True):
         for value, others in self.aliases:
             name = next(
                 (
-                    json_text(known)
-                    for known in self.values
-                    if self.key(json_text(known)) == self.key(json_text(value))
+                    json_text(allowed)
+                    for allowed in self.values
+                    if self.key(json_text(allowed)) == self.key(json_text(value))
                 ),
                 json_text(value),
             )

@@ -147,12 +147,12 @@ class Column(Struct, frozen=True, eq=False):
         """Return the values at the positions, in that order, with their flags and problems."""
         if self.write is not None:
             return Column.on_demand(self.values[indices], self.write)
-        flags = _taken(self.flags, indices)
-        problems = _taken(self.problems, indices)
+        flags = _take_sparse(self.flags, indices)
+        problems = _take_sparse(self.problems, indices)
         return Column(self.texts[indices], self.values[indices], self.canonical[indices], flags, problems)
 
 
-def _taken(sparse: Mapping[int, Any], indices: Indices) -> dict[int, Any]:
+def _take_sparse(sparse: Mapping[int, Any], indices: Indices) -> dict[int, Any]:
     if not sparse:
         return {}
     return {new: sparse[old] for new, old in enumerate(indices.tolist()) if old in sparse}

@@ -221,7 +221,7 @@ class EmailReader(Reader, Struct, frozen=True):
         words = text.rpartition("<")[0].lower().split()
         shown = (word.strip("()\"',;<>") for word in words if "@" in word)
         return Reading(
-            text, address, address, ("contradictory",) * any(one != address.lower() for one in shown)
+            text, address, address, ("contradictory",) * any(word != address.lower() for word in shown)
         )
 
 

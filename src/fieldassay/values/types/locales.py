@@ -34,16 +34,20 @@ def find_locale(name: str) -> Any:
     language, *rest = re.split("[-_]", plain.partition(".")[0].strip().lower())
     script = _SCRIPTS.get(modifier.lower(), "")
     # Babel leaves out that Norwegian is Bokmål if nothing else is said.
-    for one in (
+    for code in (
         language,
         str(get_global("language_aliases").get(language)),
         "nb" if language == "no" else "",
     ):
         try:
-            found = Locale.parse("_".join((one + script, *rest)))
+            locale = Locale.parse("_".join((code + script, *rest)))
         except (UnknownLocaleError, ValueError, TypeError, AttributeError):
             continue
-        return found if rest else Locale(found.language, script=found.script if "_" in one + script else None)
+        return (
+            locale
+            if rest
+            else Locale(locale.language, script=locale.script if "_" in code + script else None)
+        )
     raise problem(
         "locale", f"unknown locale {name[:_MOST]!r}", _nearest(language, name[:_MOST]), "invalid_option"
     )
@@ -54,14 +58,16 @@ def _nearest(language: str, name: str) -> str:
     from babel import Locale
     from babel.localedata import locale_identifiers
 
-    in_english = {str(told).lower(): code for code, told in Locale("en").languages.items()}
+    in_english = {str(english).lower(): code for code, english in Locale("en").languages.items()}
     code = in_english.get(language, language)
-    own = [known for known in locale_identifiers() if known.split("_")[0] == code]
+    own = [identifier for identifier in locale_identifiers() if identifier.split("_")[0] == code]
     if code in own and code != language:
         return f"did you mean {code!r}?"
-    known = nearest(name.replace("-", "_"), own) if own else ""
+    remedy = nearest(name.replace("-", "_"), own) if own else ""
     return (
-        known if known.startswith("did") else "write a language and a country, such as en_AU, de_DE or zh_CN"
+        remedy
+        if remedy.startswith("did")
+        else "write a language and a country, such as en_AU, de_DE or zh_CN"
     )
 
 

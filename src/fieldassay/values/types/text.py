@@ -112,7 +112,7 @@ class Umlauts(Normalizer, Struct, frozen=True):
         if text.isascii():
             return text
         composed = unicodedata.normalize("NFC", text)
-        return _UMLAUT.sub(lambda found: _digraph(composed, found.start()), composed)
+        return _UMLAUT.sub(lambda match: _digraph(composed, match.start()), composed)
 
 
 def _digraph(text: str, position: int) -> str:
@@ -181,7 +181,9 @@ class Punctuation(Normalizer, Struct, frozen=True):
     keep: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        unknown = [kept for kept in self.keep if len(kept) != 1 and kept not in _NAMES.values()]
+        unknown = [
+            exception for exception in self.keep if len(exception) != 1 and exception not in _NAMES.values()
+        ]
         if unknown:
             raise ValueError(f"keep cannot be {unknown[0]!r}; {nearest(unknown[0], tuple(_NAMES.values()))}")
 
@@ -422,10 +424,10 @@ class IdReader(Reader, Struct, frozen=True):
     def read_settled(self, raws: Sequence[Scalar]) -> Column:
         if self.checksum is not None or self.normalize or not set(map(type, raws)) <= {str}:
             return Column.of(list(map(self.read, raws)))
-        given: list[str] = list(raws)  # type: ignore[arg-type]
-        texts, plain = given.copy(), given.copy()
-        for at in _find_spaced(given):
-            texts[at], plain[at] = given[at].strip(), " ".join(given[at].split())
+        raw_texts: list[str] = list(raws)  # type: ignore[arg-type]
+        texts, plain = raw_texts.copy(), raw_texts.copy()
+        for at in _find_spaced(raw_texts):
+            texts[at], plain[at] = raw_texts[at].strip(), " ".join(raw_texts[at].split())
         canonical = objects(plain if self.case_sensitive else [text.casefold() for text in plain])
         return Column(objects(texts), canonical, canonical)
 
@@ -443,12 +445,12 @@ def checksum_names() -> tuple[str, ...]:
     """Return the valid names for `checksum`: every number format of python-stdnum, such as `au.abn`."""
     import stdnum
 
-    found = [
+    names = [
         module.name.removeprefix("stdnum.") for module in pkgutil.walk_packages(stdnum.__path__, "stdnum.")
     ]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # renamed modules of python-stdnum
-        return tuple(name.replace("_.", ".") for name in found if _module(name) is not None)
+        return tuple(name.replace("_.", ".") for name in names if _module(name) is not None)
 
 
 def _module(name: str) -> Any:
@@ -548,11 +550,11 @@ def _number_text(number: int | float) -> str:
     exact = Decimal(number) if isinstance(number, int) else Decimal(repr(number))
     sign, digits, exponent = exact.as_tuple()
     shown = "".join(map(str, digits))
-    kept = shown.rstrip("0")
-    if not kept:
+    significand = shown.rstrip("0")
+    if not significand:
         return "0"
-    power = int(exponent) + len(shown) - len(kept)
+    power = int(exponent) + len(shown) - len(significand)
     exponent_text = "" if power == 0 else f"e{power}"
     plain = -20 <= power <= 20
-    text = f"{Decimal((0, tuple(map(int, kept)), power)):f}" if plain else kept + exponent_text
+    text = f"{Decimal((0, tuple(map(int, significand)), power)):f}" if plain else significand + exponent_text
     return f"-{text}" if sign else text

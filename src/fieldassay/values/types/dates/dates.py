@@ -76,10 +76,10 @@ def _with_whole_end(text: str) -> str:
     >>> _with_whole_end("2008-06/07"), _with_whole_end("2008-06-01/30"), _with_whole_end("2008-06-01/07-15")
     ('2008-06/2008-07', '2008-06-01/2008-06-30', '2008-06-01/2008-07-15')
     """
-    found = _SHORT_END.fullmatch(text)
-    if found is None or found[5] == found[2]:
+    match = _SHORT_END.fullmatch(text)
+    if match is None or match[5] == match[2]:
         return text
-    year, sign, month, day, joint, *end = found.groups()
+    year, sign, month, day, joint, *end = match.groups()
     start = [part for part in (year, month, day) if part is not None]
     last = [part for part in end if part is not None]
     if len(last) >= len(start):
@@ -93,16 +93,18 @@ def has_foreign_word(text: str, locale: str | None) -> bool:
 
     Words end where a split can be, except at a tilde.
     """
-    known = _words_of_periods(locale)
+    period_words = _words_of_periods(locale)
     words = WORD.findall(text)
-    return any(word not in known and "~" not in word and not set(word) & set("年月日") for word in words)
+    return any(
+        word not in period_words and "~" not in word and not set(word) & set("年月日") for word in words
+    )
 
 
 @lru_cache(maxsize=64)
 def _words_of_periods(locale: str | None) -> frozenset[str]:
-    known = names(locale)
-    phrases = " ".join([*known.phrases, *ORDINALS, f"{_TO}|{_AND}".replace("|", " ")])
-    return frozenset(phrases.split()).union(known.months, known.weekdays)
+    locale_names = names(locale)
+    phrases = " ".join([*locale_names.phrases, *ORDINALS, f"{_TO}|{_AND}".replace("|", " ")])
+    return frozenset(phrases.split()).union(locale_names.months, locale_names.weekdays)
 
 
 def search_splits(
@@ -157,16 +159,16 @@ def _sides(left: Parts, right: Parts, style: Style) -> tuple[DateReading, DateRe
     return _in_years(_completed(start, end), _completed(end, start), start.year is None, end.year is None)
 
 
-def _completed(found: DateReading, other: DateReading) -> DateReading:
-    if found.day is not None and found.month is None:
+def _completed(reading: DateReading, other: DateReading) -> DateReading:
+    if reading.day is not None and reading.month is None:
         if other.day is None:
             raise UnreadableError("has no month")
-        return replace(found, month=other.month, year=other.year)
-    if found.year is not None or other.year is None or other.month is None or found.month is None:
-        return found
-    if (found.day is None) != (other.day is None):
+        return replace(reading, month=other.month, year=other.year)
+    if reading.year is not None or other.year is None or other.month is None or reading.month is None:
+        return reading
+    if (reading.day is None) != (other.day is None):
         raise UnreadableError("has a day on one side only")
-    return replace(found, year=other.year)
+    return replace(reading, year=other.year)
 
 
 def _in_years(
@@ -268,18 +270,18 @@ def read_date(text: str, style: Style) -> tuple[Date | Period, tuple[str, ...]]:
         return value, doubts if town is None or "ambiguous" in doubts else ("ambiguous", *doubts)
 
 
-def _from_roman(found: re.Match[str]) -> str:
-    year, month, day = (found[name] or found[f"{name}2"] for name in ("year", "month", "day"))
-    return f"{year}-{_NUMERALS.index(month) + 1:02}-{int(day):02}" if month in _NUMERALS else found[0]
+def _from_roman(match: re.Match[str]) -> str:
+    year, month, day = (match[name] or match[f"{name}2"] for name in ("year", "month", "day"))
+    return f"{year}-{_NUMERALS.index(month) + 1:02}-{int(day):02}" if month in _NUMERALS else match[0]
 
 
 def _read_date(text: str, style: Style) -> tuple[Date | Period, tuple[str, ...]]:
-    found = in_gregorian(text, style.calendar, style.locale)
-    value, doubts = _read_gregorian(found.text, style)
-    if found.is_doubtful and "ambiguous" not in doubts:
+    converted = in_gregorian(text, style.calendar, style.locale)
+    value, doubts = _read_gregorian(converted.text, style)
+    if converted.is_doubtful and "ambiguous" not in doubts:
         doubts = ("ambiguous", *doubts)
     years = {date.year for date in ends_of(value)} - {None}
-    is_own = found.is_other or style.calendar in ("gregorian", "japanese")
+    is_own = converted.is_other or style.calendar in ("gregorian", "japanese")
     return value, doubts if years <= YEARS and (is_own or not years) else (*doubts, FLAG)
 
 
@@ -293,10 +295,10 @@ def _read_gregorian(text: str, style: Style) -> tuple[Date | Period, tuple[str, 
     if without_year:
         text, style = f"{without_year[1]}-{without_year[2]}", Style("mdy", shown="mdy")
     try:
-        found = find(split(text, style), style)
-        if found.is_bare and style.order is None:
+        reading = find(split(text, style), style)
+        if reading.is_bare and style.order is None:
             raise UnreadableError("has no year; a day and a month in numbers need an order")
-        return found.date(), found.flags if without_year is None else ()
+        return reading.date(), reading.flags if without_year is None else ()
     except UnreadableError as why:
         period = find_period(text, style)
         if period is None:

@@ -96,8 +96,8 @@ class Names(Struct, frozen=True):
     def languages_of(self, words: list[str]) -> tuple[frozenset[str], bool]:
         """Return the languages of the months among words, or of weekdays, and whether there are months."""
         months = [self.languages.get(word, self.own) for word in words if word in self.months]
-        found = months or [self.weekdays[word] for word in words if word in self.weekdays]
-        return found[0] if len(found) == 1 else frozenset().union(*found), bool(months)
+        languages = months or [self.weekdays[word] for word in words if word in self.weekdays]
+        return languages[0] if len(languages) == 1 else frozenset().union(*languages), bool(months)
 
 
 def fold(text: str) -> str:
@@ -130,11 +130,11 @@ def locale_data(locale: str) -> Any:
     """
     from babel import localedata
 
-    found = copy(find_locale(locale))
-    data = localedata.load(str(found))
+    babel_locale = copy(find_locale(locale))
+    data = localedata.load(str(babel_locale))
     own = pickle.loads(pickle.dumps({name: data[name] for name in _WITH_ALIASES}))
-    found._Locale__data = localedata.LocaleDataDict({**data, **own})
-    return found
+    babel_locale._Locale__data = localedata.LocaleDataDict({**data, **own})
+    return babel_locale
 
 
 @lru_cache(maxsize=64)
@@ -164,9 +164,9 @@ def text_without_dots(text: str, locale: str | None) -> str:
 def _dotted(locale: str) -> dict[str, str]:
     """Return the short names of months with a point between letters, and the long ones."""
     months = locale_data(locale).months["format"]
-    pairs = [(fold(months["abbreviated"][one]), fold(months["wide"][one])) for one in range(1, 13)]
-    found = {short: name for short, name in pairs if "." in short.rstrip(".")}
-    return {short: found[short] for short in sorted(found, key=len, reverse=True)}
+    pairs = [(fold(months["abbreviated"][month]), fold(months["wide"][month])) for month in range(1, 13)]
+    dotted = {short: name for short, name in pairs if "." in short.rstrip(".")}
+    return {short: dotted[short] for short in sorted(dotted, key=len, reverse=True)}
 
 
 def unfold_east_asian(text: str) -> str:
@@ -246,11 +246,13 @@ def _common() -> Names:
             phrases[phrase] = (*phrases.get(phrase, ()), (left, right, language))
     # A single letter, and a word that is a time zone as well (čet. and CET), only where the locale has it.
     unsure = (
-        months.keys() - _DOUBLE | set(common_words.ZONES.split()) | {one for one in weekdays if len(one) == 1}
+        months.keys() - _DOUBLE
+        | set(common_words.ZONES.split())
+        | {word for word in weekdays if len(word) == 1}
     )
     return Names(
         months,
-        {word: found for word, found in weekdays.items() if word not in unsure},
+        {word: own_languages for word, own_languages in weekdays.items() if word not in unsure},
         phrases,
         languages,
         frozenset(clashing),
@@ -260,7 +262,7 @@ def _common() -> Names:
 
 def _certain(days: Mapping[str, set[int]]) -> dict[str, int]:
     """Return the words that name one day of the week."""
-    return {word: min(found) for word, found in days.items() if len(found) == 1}
+    return {word: min(numbers) for word, numbers in days.items() if len(numbers) == 1}
 
 
 _DOUBLE = frozenset({"mar"})  # Tuesday in French, Spanish and Italian, and March
@@ -280,7 +282,7 @@ def names_of(data: Any) -> Names:
             places.add(("d", " ".join(sorted(words, key=len)[:-1]), "M"))
     for word, month in _MORE_MONTHS.get(data.language, {}).items():
         months.setdefault(word, month)
-    for prefix in {found[1] for text in _patterns(data) for found in _PREFIX.finditer(text)}:
+    for prefix in {match[1] for text in _patterns(data) for match in _PREFIX.finditer(text)}:
         months.update({fold(prefix.strip("'")) + word: month for word, month in months.items()})
     days: dict[str, set[int]] = {}
     for name, day in _calendar_words(data.days):
@@ -300,7 +302,10 @@ def names_of(data: Any) -> Names:
 
 
 def _patterns(data: Any) -> list[str]:
-    return [one.pattern for one in (*data.date_formats.values(), *data.datetime_skeletons.values())]
+    return [
+        date_format.pattern
+        for date_format in (*data.date_formats.values(), *data.datetime_skeletons.values())
+    ]
 
 
 _PREFIX = re.compile(r"((?<![^\W\d_a-zA-Z])[^\W\d_a-zA-Z]++|'[^\W\d_]++')(?=MMM|LLL)")

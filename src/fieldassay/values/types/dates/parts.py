@@ -206,7 +206,7 @@ class Parts(Struct, frozen=True):
 
 def split(text: str, style: Style) -> Parts:
     """Return the parts of a folded text; raises `UnreadableError` for anything that is no part of a date."""
-    known = names(style.locale)
+    locale_names = names(style.locale)
     texts: list[str] = []
     gaps: list[str] = []
     numbers: list[str] = []
@@ -223,7 +223,7 @@ def split(text: str, style: Style) -> Parts:
                 years.add(len(numbers))
             numbers.append(word)
             kinds += "y" if is_year else "d"
-        elif word in known.months:
+        elif word in locale_names.months:
             months.append((word, len(numbers)))
             kinds += "M"
         else:
@@ -240,12 +240,12 @@ def split(text: str, style: Style) -> Parts:
         raise UnreadableError("has a weekday or a time inside of the date")
     parts = Parts(tuple(numbers), frozenset(years), is_clashing=is_doubtful)
     placed = zip(texts, kinds, strict=True)
-    weekdays = {known.days[word] for word, kind in placed if kind == "W" and word in known.days}
+    weekdays = {locale_names.days[word] for word, kind in placed if kind == "W" and word in locale_names.days}
     if len(weekdays) == 1:
         parts = replace(parts, weekday=weekdays.pop())
     if is_span(kinds, gaps, numbers):
         parts = replace(parts, is_span=True)
-    return _with_month(parts, months, known) if months else parts
+    return _with_month(parts, months, locale_names) if months else parts
 
 
 def is_span(kinds: str, gaps: list[str], numbers: list[str]) -> bool:
@@ -279,7 +279,7 @@ class _Words:
 
     def __init__(self, texts: list[str], gaps: list[str], kinds: str, style: Style) -> None:
         self.texts, self.gaps, self.kinds, self.style = texts, gaps, kinds, style
-        self.known = names(style.locale)
+        self.names = names(style.locale)
         self.is_doubtful = False
 
     def placed(self) -> tuple[str, bool]:
@@ -296,7 +296,7 @@ class _Words:
         word, is_glued = self.texts[at], at > 0 and not self.gaps[at]
         if self.kinds[at + 1 : at + 2] in ("d", "y", "T") and not self.gaps[at + 1]:
             raise self._misplaced(word, " before a number")
-        weekday = self.known.weekdays.get(word, frozenset())
+        weekday = self.names.weekdays.get(word, frozenset())
         if weekday and not is_glued and (len(word) > _SHORTEST_WEEKDAY or self._may_speak(weekday)):
             return "W"
         endings = ORDINALS.get(word, frozenset())
@@ -316,7 +316,7 @@ class _Words:
             phrase, inner = " ".join(self.texts[start:stop]), right if stop == end else "$"
             places = [
                 (rights, language)
-                for lefts, rights, language in self.known.phrases.get(phrase, ())
+                for lefts, rights, language in self.names.phrases.get(phrase, ())
                 if _fits(left, lefts, "^") and _fits(inner, rights, "$")
             ]
             if not places:
@@ -340,7 +340,7 @@ class _Words:
         """Raise `UnreadableError` for a word of other languages, and for a lone letter among digits alone."""
         if "*" in languages:
             return
-        is_letter, is_own = len(word) == 1 and not is_elided, bool(languages & self.known.own)
+        is_letter, is_own = len(word) == 1 and not is_elided, bool(languages & self.names.own)
         if not self._may_speak(languages) or (
             is_letter and not (self.style.has_month or (is_own and is_behind_year))
         ):
@@ -348,13 +348,13 @@ class _Words:
         self.is_doubtful |= is_letter and not is_own and not self.style.languages <= languages
 
     def _may_speak(self, languages: frozenset[str]) -> bool:
-        return not languages.isdisjoint(self.style.languages | self.known.own)
+        return not languages.isdisjoint(self.style.languages | self.names.own)
 
     def _misplaced(self, word: str, where: str) -> UnreadableError:
         if word in _PERIODS:
             what = "is not a date: half-years, quarters, terms, weeks and fiscal years are not read"
         else:
-            is_known = word in self.known.phrases or word in ORDINALS
+            is_known = word in self.names.phrases or word in ORDINALS
             what = f"is not a month or another word of a date{where if is_known else ''}"
         return UnreadableError(f"{word[:40]!r} {what}")
 
@@ -368,17 +368,19 @@ def _fits(kind: str, kinds: str, end: str) -> bool:
     )
 
 
-def _with_month(parts: Parts, months: list[tuple[str, int]], known: Names) -> Parts:
+def _with_month(parts: Parts, months: list[tuple[str, int]], locale_names: Names) -> Parts:
     if len(parts.numbers) == 3 or (len(months) == 2 and months[0][1] == 0 and months[1][1] == 1):
         # Examples: mar. 5 août 2025, mar 5/8/2025.
-        months = [(word, before) for word, before in months if word not in known.weekdays]
+        months = [(word, before) for word, before in months if word not in locale_names.weekdays]
     if not months:
         return parts
     if len(months) > 1:
         raise UnreadableError("names more than one month")
     word, before = months[0]
-    is_clashing = parts.is_clashing or word in known.clashing
-    return replace(parts, month=known.months[word], numbers_before_month=before, is_clashing=is_clashing)
+    is_clashing = parts.is_clashing or word in locale_names.clashing
+    return replace(
+        parts, month=locale_names.months[word], numbers_before_month=before, is_clashing=is_clashing
+    )
 
 
 def find(parts: Parts, style: Style) -> DateReading:
@@ -388,22 +390,22 @@ def find(parts: Parts, style: Style) -> DateReading:
     """
     if parts.is_span:
         raise UnreadableError("has a hyphen or a stroke inside, as a span has")
-    found = _find(parts, style)
+    reading = _find(parts, style)
     if parts.weekday is None:
-        return found
-    if style.order is None and found.is_ambiguous and parts.month is None:
+        return reading
+    if style.order is None and reading.is_ambiguous and parts.month is None:
         others = {_find(parts, replace(style, shown=order)) for order in ("dmy", "mdy")}
         fitting = [other for other in others if _weekday(other) == parts.weekday]
         if len(fitting) == 1:
             return replace(fitting[0], is_ambiguous=parts.is_clashing)
-    return replace(found, is_contradictory=_weekday(found) not in (parts.weekday, None))
+    return replace(reading, is_contradictory=_weekday(reading) not in (parts.weekday, None))
 
 
-def _weekday(found: DateReading) -> int | None:
+def _weekday(reading: DateReading) -> int | None:
     """Return the weekday of a whole date, 0 for Monday; None of a part, and of a day that does not exist."""
-    if found.year is None or found.month is None or found.day is None or not _is_possible(found):
+    if reading.year is None or reading.month is None or reading.day is None or not _is_possible(reading):
         return None
-    return calendar.weekday(found.year, found.month, found.day)
+    return calendar.weekday(reading.year, reading.month, reading.day)
 
 
 def _find(parts: Parts, style: Style) -> DateReading:
@@ -463,7 +465,7 @@ def _from_two(first: str, second: str, style: Style) -> DateReading:
         "dmy": DateReading(None, _small(second), _small(first)),
         "mdy": DateReading(None, _small(first), _small(second)),
     }
-    possible = {order: found for order, found in orders.items() if _is_possible(found)}
+    possible = {order: reading for order, reading in orders.items() if _is_possible(reading)}
     wanted = "mdy" if style.preferred == "ymd" else style.preferred
     if not possible:
         raise UnreadableError(_NO_DAY)
@@ -509,19 +511,19 @@ def _possible(numbers: tuple[str, ...], orders: tuple[str, ...], style: Style) -
     for order in orders:
         part = dict(zip(order, numbers, strict=True))
         if len(part["d"]) <= 2 and len(part["m"]) <= 2 and len(part["y"]) in (2, 4):
-            found = DateReading(_year(part["y"], style), int(part["m"]), int(part["d"]))
-            if _is_possible(found):
-                possible[order] = found
+            reading = DateReading(_year(part["y"], style), int(part["m"]), int(part["d"]))
+            if _is_possible(reading):
+                possible[order] = reading
     return possible
 
 
-def _is_possible(found: DateReading) -> bool:
-    if found.year == 0 or (found.month is not None and not 1 <= found.month <= 12):
+def _is_possible(reading: DateReading) -> bool:
+    if reading.year == 0 or (reading.month is not None and not 1 <= reading.month <= 12):
         return False
-    if found.day is None or found.month is None:
+    if reading.day is None or reading.month is None:
         return True
-    leap = 2000 if found.year is None else found.year
-    return 1 <= found.day <= calendar.monthrange(leap, found.month)[1]
+    leap = 2000 if reading.year is None else reading.year
+    return 1 <= reading.day <= calendar.monthrange(leap, reading.month)[1]
 
 
 def _small(number: str) -> int:
@@ -598,13 +600,13 @@ def calendar_of(calendar: str | None, locale: str | None) -> str:
     >>> calendar_of(None, "th_TH"), calendar_of(None, "ja_JP"), calendar_of("roc", "zh_TW")
     ('buddhist', 'gregorian', 'roc')
     """
-    found = calendar or _FIRST_PREFERRED.get(_territory(locale), "gregorian")
-    if not is_installed(found):
+    name = calendar or _FIRST_PREFERRED.get(_territory(locale), "gregorian")
+    if not is_installed(name):
         raise MissingExtraError(
-            f"the {found} calendar needs a library that is not installed: {install_line('calendars')}"
+            f"the {name} calendar needs a library that is not installed: {install_line('calendars')}"
             + ("" if calendar else f" (or write `calendar: gregorian` beside the locale {locale})")
         )
-    return found
+    return name
 
 
 def in_gregorian(text: str, calendar: str, locale: str | None) -> Converted:
@@ -636,10 +638,10 @@ def in_gregorian(text: str, calendar: str, locale: str | None) -> Converted:
     elif calendar == "buddhist":
         plain = _YEAR.sub(_buddhist_year, plain)
         if not re.search(r"\d{3}", plain) and len(re.findall(r"[^\W_]+", plain)) > 2:
-            short = _SHORT_YEAR.sub(lambda found: str(_CENTURY + int(found[1]) - _BUDDHIST), plain)
+            short = _SHORT_YEAR.sub(lambda match: str(_CENTURY + int(match[1]) - _BUDDHIST), plain)
             return Converted(short, short != plain, short != plain)
-    elif calendar == "roc" and (found := _ROC_YEAR.match(plain)):
-        return Converted(f"{int(found[1]) + _ROC}{plain[found.end() :]}", True, len(found[1]) == 2)
+    elif calendar == "roc" and (match := _ROC_YEAR.match(plain)):
+        return Converted(f"{int(match[1]) + _ROC}{plain[match.end() :]}", True, len(match[1]) == 2)
     if mark is not None and not re.search(r"\d{4}-\d\d-\d\d", plain):
         raise UnreadableError(f"is not a whole date of the {calendar} calendar")
     return Converted(plain, plain != text)
@@ -661,29 +663,29 @@ def is_installed(calendar: str) -> bool:
     return library is None or find_spec(library) is not None
 
 
-def _era_year(found: re.Match[str]) -> str:
-    before, years = _ERAS[found[1]]
-    number = 1 if found[2] == "元" else int(found[2])
+def _era_year(match: re.Match[str]) -> str:
+    before, years = _ERAS[match[1]]
+    number = 1 if match[2] == "元" else int(match[2])
     if not 1 <= number <= years:
-        raise UnreadableError(f"the era {found[1]} has no year {number}")
-    return f"{before + number}{found[3]}"
+        raise UnreadableError(f"the era {match[1]} has no year {number}")
+    return f"{before + number}{match[3]}"
 
 
-def _buddhist_year(found: re.Match[str]) -> str:
-    year = int(found[1]) - _BUDDHIST
-    return str(year) if year in PLAIN_YEARS else found[1]
+def _buddhist_year(match: re.Match[str]) -> str:
+    year = int(match[1]) - _BUDDHIST
+    return str(year) if year in PLAIN_YEARS else match[1]
 
 
 def _whole_dates(text: str, calendar: str) -> str:
     """Return a text with the dates of a calendar whose months are no Gregorian ones as ISO 8601."""
 
-    def convert(found: re.Match[str]) -> str:
-        parts = found.groupdict()
+    def convert(match: re.Match[str]) -> str:
+        parts = match.groupdict()
         year, month, day = (int(parts[name] or parts[f"{name}2"]) for name in "ymd")
-        return _iso(year, month, day, calendar) or found[0]
+        return _iso(year, month, day, calendar) or match[0]
 
-    def convert_named(found: re.Match[str]) -> str:
-        return _iso(int(found[3]), _months(calendar)[found[2]], int(found[1]), calendar) or found[0]
+    def convert_named(match: re.Match[str]) -> str:
+        return _iso(int(match[3]), _months(calendar)[match[2]], int(match[1]), calendar) or match[0]
 
     names = "|".join(sorted(map(re.escape, _months(calendar)), key=len, reverse=True))
     plain = re.sub(rf"(?<!\d)(\d{{1,2}})\s+({names})\s+(\d{{4}})(?!\d)", convert_named, text)

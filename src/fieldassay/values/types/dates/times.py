@@ -408,12 +408,12 @@ class DurationReader(Reader, Struct, frozen=True):
 
 def _word(match: re.Match[str], words: dict[str, str]) -> tuple[str, int]:
     """Return the unit of a word and its end in the text; in `1 h and` the connector is not part of it."""
-    found = match[2]
-    if found is None:
+    word = match[2]
+    if word is None:
         return "", match.end()
-    if found in words:
-        return found, match.end()
-    first = found.split()[0]
+    if word in words:
+        return word, match.end()
+    first = word.split()[0]
     if first in words:
         return first, match.start(2) + len(first)
     raise UnreadableError(f"{first[:40]!r} is not a unit of time")

@@ -246,7 +246,7 @@ def currency_named(text: str, locale: str | None = None) -> str | None:
     name = folded_sign(text)
     if name in _GENERIC_NAMES:
         return _GENERIC_NAMES[name]
-    found = own_signs(locale).get(name) if locale else None
-    if found or name in SYMBOLS:
-        return found or SYMBOLS[name]
+    code = own_signs(locale).get(name) if locale else None
+    if code or name in SYMBOLS:
+        return code or SYMBOLS[name]
     return text if len(text) == 3 and text.isascii() and text.isupper() and text in codes() else None

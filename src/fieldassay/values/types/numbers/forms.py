@@ -111,9 +111,9 @@ def _find_forms(
     places: defaultdict[tuple[str, bool, type], list[int]] = defaultdict(list)
     for at, (shape, run, kind) in enumerate(zip(shapes, digits, kinds, strict=False)):
         places[shape, run[:1] == "0", kind].append(at)
-    for key, found in places.items():
-        if len(found) >= _FEWEST and (form := find_form(reader, *key)) is not None:
-            yield form, found, [digits[at] for at in found]
+    for key, positions in places.items():
+        if len(positions) >= _FEWEST and (form := find_form(reader, *key)) is not None:
+            yield form, positions, [digits[at] for at in positions]
 
 
 @lru_cache(maxsize=10_000)

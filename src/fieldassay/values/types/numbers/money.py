@@ -70,16 +70,16 @@ def plain_notation(text: str, locale: str | None) -> Notation | None:
     """
     if _NO_CENTS.search(text):
         return Notation(_NO_CENTS.sub("", text), no_pounds=True)
-    if found := _SIGN_AS_POINT.match(text):
-        return Notation(f"{found['sign']}{found['run']}{'.' if ',' in found['run'] else ','}{found['cents']}")
-    if found := _CENTS.match(text):
-        return Notation(f"${found['run']}", -2)
+    if match := _SIGN_AS_POINT.match(text):
+        return Notation(f"{match['sign']}{match['run']}{'.' if ',' in match['run'] else ','}{match['cents']}")
+    if match := _CENTS.match(text):
+        return Notation(f"${match['run']}", -2)
     words, doubtful = scale_words(locale)
-    found = _scale(tuple(words)).search(text)
-    before, behind = (text[: found.start()], text[found.end() :]) if found else ("", "")
-    if found is None or not re.search(r"\d", before) or re.search(r"\d", behind):
+    match = _scale(tuple(words)).search(text)
+    before, behind = (text[: match.start()], text[match.end() :]) if match else ("", "")
+    if match is None or not re.search(r"\d", before) or re.search(r"\d", behind):
         return None
-    word = found[0].lower().strip(" .")
+    word = match[0].lower().strip(" .")
     is_short = len(word) < _SHORT and word.isascii()
     return Notation(before + behind, words[word], word in doubtful, needs_currency=is_short)
 
@@ -105,11 +105,11 @@ def _own_words(locale: str) -> Iterator[tuple[str, int]]:
     for width in find_locale(locale).compact_decimal_formats.values():
         for patterns in width.values():
             for number, pattern in patterns.items():
-                found = _COMPACT.fullmatch(str(pattern.pattern).replace("'", "").rstrip("."))
-                word = found[2].lower() if found else ""
+                match = _COMPACT.fullmatch(str(pattern.pattern).replace("'", "").rstrip("."))
+                word = match[2].lower() if match else ""
                 is_word = len(word) > 1 or word.upper() == word or word in _LETTERS
-                if found and is_word and word not in _NO_SCALES:
-                    yield word, len(number) - len(found[1])
+                if match and is_word and word not in _NO_SCALES:
+                    yield word, len(number) - len(match[1])
 
 
 @lru_cache(maxsize=64)
@@ -172,28 +172,28 @@ class MoneyReader(FormReader, Struct, frozen=True):
         text = raw.strip()
         plain = stripped(fold(text), self.strip, self.signs)
         try:
-            found, currency = self._parsed(plain)
+            numeral, currency = self._parsed(plain)
         except UnreadableError:
             notation = plain_notation(plain, self.locale)
             if notation is None:
                 raise
-            found, currency = self._noted(notation)
+            numeral, currency = self._noted(notation)
         return self._reading(
             text,
-            Money(found.value, currency),
-            doubts(self, text, found.is_ambiguous),
+            Money(numeral.value, currency),
+            doubts(self, text, numeral.is_ambiguous),
         )
 
     def _noted(self, notation: Notation) -> tuple[Numeral, str | None]:
         """Return the amount and the currency of another notation, where its currency has it."""
-        found, currency = self._parsed(notation.text)
+        numeral, currency = self._parsed(notation.text)
         if notation.needs_currency and currency is None:
             raise UnreadableError("a short word for a power of ten without a currency")
         if notation.no_pounds and not {currency, *territory_currencies(self.locale)}.isdisjoint({"GBP", "£"}):
             raise UnreadableError("shillings, or an amount without pence")
         is_bare = notation.no_pounds and currency is None  # shillings, or no cents
-        value = found.value.scaleb(notation.power, WIDE)
-        return Numeral(value, found.end, found.is_ambiguous or notation.is_ambiguous or is_bare), currency
+        value = numeral.value.scaleb(notation.power, WIDE)
+        return Numeral(value, numeral.end, numeral.is_ambiguous or notation.is_ambiguous or is_bare), currency
 
     def _reading(self, text: str, money: Money, flags: tuple[str, ...] = ()) -> Reading:
         return Reading(text, money, canonical_money(money), flags)
@@ -205,8 +205,8 @@ class MoneyReader(FormReader, Struct, frozen=True):
             raise UnreadableError("there is no amount")
         start = first.start()
         check_single(text, start)
-        found = numeral_at(text, start, convention(self.locale, self.decimal))
-        before, behind = text[:start].strip(" "), text[found.end :].strip(" ")
+        numeral = numeral_at(text, start, convention(self.locale, self.decimal))
+        before, behind = text[:start].strip(" "), text[numeral.end :].strip(" ")
         is_negative = _opens(before) and _opens(behind[::-1].replace(")", "("))
         if is_negative:
             before, behind = before.replace("(", "").strip(" "), behind.replace(")", "").strip(" ")
@@ -214,11 +214,11 @@ class MoneyReader(FormReader, Struct, frozen=True):
         if len(signs) + is_negative > 1:
             raise UnreadableError("two signs")
         currency = self._resolved(_agreed(names))
-        if found.is_ambiguous and currency in WITHOUT_CENTS and self.locale is None:
-            found = numeral_at(text, start, convention(None, self.decimal, groups_first=True))
-        value = found.value.copy_negate() if is_negative or signs == "-" else found.value
-        is_stroke = behind == "-" and bool(before) and text[start : found.end].strip().isdecimal()  # ¥500-
-        return Numeral(value, found.end, found.is_ambiguous or is_stroke), currency
+        if numeral.is_ambiguous and currency in WITHOUT_CENTS and self.locale is None:
+            numeral = numeral_at(text, start, convention(None, self.decimal, groups_first=True))
+        value = numeral.value.copy_negate() if is_negative or signs == "-" else numeral.value
+        is_stroke = behind == "-" and bool(before) and text[start : numeral.end].strip().isdecimal()  # ¥500-
+        return Numeral(value, numeral.end, numeral.is_ambiguous or is_stroke), currency
 
     def _resolved(self, written: str | None) -> str | None:
         """Return the currency of a written one in this field."""

@@ -83,10 +83,10 @@ def resolve(run: str, convention: Convention) -> tuple[Decimal, bool]:
         separator = run.strip("0123456789")
         is_grouping = convention.groups_first or separator != convention.decimal
         return (grouped if is_grouping else pointed), True
-    found = grouped if grouped is not None else pointed
-    if found is None:
+    number = grouped if grouped is not None else pointed
+    if number is None:
         raise UnreadableError(f"separators that group no number: {shown(run)}")
-    return found, False
+    return number, False
 
 
 def _ungrouped(run: str) -> Decimal | None:
@@ -238,10 +238,10 @@ def _folded(char: str) -> str:
 def signed_at(text: str, start: int, convention: Convention) -> Numeral:
     """Return the numeral, signed or not, at a position of a folded text; raises `UnreadableError`."""
     sign = _SIGN.match(text, start)
-    found = numeral_at(text, sign.end() if sign else start, convention)
+    numeral = numeral_at(text, sign.end() if sign else start, convention)
     if sign and sign[0][0] == "-":
-        return replace(found, value=found.value.copy_negate())
-    return found
+        return replace(numeral, value=numeral.value.copy_negate())
+    return numeral
 
 
 def numeral_at(text: str, start: int, convention: Convention) -> Numeral:
@@ -309,18 +309,18 @@ def amount(text: str, convention: Convention) -> Amount:
     Raises `UnreadableError`.
     """
     bound = None if text[:1].isdecimal() else _BOUND.match(text)
-    found = _interval(text[bound.end() :] if bound else text, convention)
+    number = _interval(text[bound.end() :] if bound else text, convention)
     if bound:
-        if not isinstance(found.value, Decimal):
+        if not isinstance(number.value, Decimal):
             raise UnreadableError("a bound of a range")
         sign = _BOUNDS[bound[1].lower()]
-        low, high = (None, found.value) if sign in "<≤" else (found.value, None)
-        found = replace(found, value=NumberRange(low, high, is_strict=sign in "<>"))
-    basis = _BASIS_POINTS.fullmatch(found.rest) if found.rest[:1] in ("b", "B") else None
+        low, high = (None, number.value) if sign in "<≤" else (number.value, None)
+        number = replace(number, value=NumberRange(low, high, is_strict=sign in "<>"))
+    basis = _BASIS_POINTS.fullmatch(number.rest) if number.rest[:1] in ("b", "B") else None
     if basis:
-        doubt = found.is_ambiguous or bool(basis[1])
-        found = Amount(map_amount(hundredth, found.value), "%", doubt)
-    return found
+        doubt = number.is_ambiguous or bool(basis[1])
+        number = Amount(map_amount(hundredth, number.value), "%", doubt)
+    return number
 
 
 def _interval(text: str, convention: Convention) -> Amount:
@@ -409,8 +409,8 @@ def whole_amount(text: str, options: Convention) -> tuple[Amount, bool]:
     `UnreadableError` if anything is left over.
     """
     is_negative = text[:1] == "(" and text[-1:] == ")"
-    found = amount(text[1:-1].strip(" ") if is_negative else text, options)
-    rest, value, is_percent = found.rest, found.value, False
+    number = amount(text[1:-1].strip(" ") if is_negative else text, options)
+    rest, value, is_percent = number.rest, number.value, False
     if rest[:1] == "-" and text[0] not in "+-(":
         is_negative, rest = True, rest[1:].strip(" ")
     if rest == "%":
@@ -422,7 +422,7 @@ def whole_amount(text: str, options: Convention) -> tuple[Amount, bool]:
         if not isinstance(value, Decimal) or (text[0] == "(" and text[1:].strip(" ")[0] in "+-"):
             raise UnreadableError("two signs, or a sign around a range")
         value = value.copy_negate()
-    return Amount(value, "", found.is_ambiguous), is_percent
+    return Amount(value, "", number.is_ambiguous), is_percent
 
 
 class NumberReader(FormReader, Struct, frozen=True):
@@ -453,19 +453,19 @@ class NumberReader(FormReader, Struct, frozen=True):
         if not isinstance(raw, str):
             return json_number(raw)
         text = raw.strip()
-        found, is_percent = whole_amount(
+        number, is_percent = whole_amount(
             stripped(fold(text), self.strip, self.signs), convention(self.locale, self.decimal)
         )
-        if isinstance(found.value, NumberRange) and not self.ranges:
-            what = "a bound" if None in (found.value.low, found.value.high) else "a range"
+        if isinstance(number.value, NumberRange) and not self.ranges:
+            what = "a bound" if None in (number.value.low, number.value.high) else "a range"
             raise UnreadableError(f"{what} where one number is expected (set `ranges: true` to read ranges)")
         is_fraction = is_percent and self.percent == "fraction"
-        value = map_amount(hundredth, found.value) if is_fraction else found.value
+        value = map_amount(hundredth, number.value) if is_fraction else number.value
         return Reading(
             text,
             value,
             canonical_amount(value),
-            doubts(self, text, found.is_ambiguous),
+            doubts(self, text, number.is_ambiguous),
         )
 
     def read_column(self, raws: Sequence[Scalar]) -> Column:
@@ -503,15 +503,15 @@ class IntegerReader(FormReader, Struct, frozen=True):
         text = raw.strip()
         folded = stripped(fold(text), self.strip, self.signs)
         check_single(folded)
-        found, is_percent = whole_amount(folded, convention(self.locale, self.decimal, groups_first=True))
-        if is_percent or isinstance(found.value, NumberRange):
+        number, is_percent = whole_amount(folded, convention(self.locale, self.decimal, groups_first=True))
+        if is_percent or isinstance(number.value, NumberRange):
             return unreadable(text, "a percentage or a range where a whole number is expected")
         return self._whole(
             Reading(
                 text,
-                found.value,
-                canonical_amount(found.value),
-                doubts(self, text, found.is_ambiguous),
+                number.value,
+                canonical_amount(number.value),
+                doubts(self, text, number.is_ambiguous),
             )
         )
 
@@ -570,45 +570,45 @@ class QuantityReader(FormReader, Struct, frozen=True):
         options, folded = convention(self.locale, self.decimal), fold(text)
         enclosed = _ENCLOSED.match(folded)
         if enclosed:
-            found = amount(enclosed["amount"].strip(" "), options)
-            if found.rest or not isinstance(found.value, NumberRange):
+            first = amount(enclosed["amount"].strip(" "), options)
+            if first.rest or not isinstance(first.value, NumberRange):
                 raise UnreadableError("parentheses around something other than a range")
-            return Amount(found.value, enclosed["unit"].strip(" "), found.is_ambiguous)
-        found = amount(folded, options)
-        second = _SECOND.match(found.rest)
-        if STROKE.search(folded, len(folded) - len(found.rest) - 1) and canonical_unit(found.rest) is None:
+            return Amount(first.value, enclosed["unit"].strip(" "), first.is_ambiguous)
+        first = amount(folded, options)
+        second = _SECOND.match(first.rest)
+        if STROKE.search(folded, len(folded) - len(first.rest) - 1) and canonical_unit(first.rest) is None:
             return _several(folded, options)
-        if second is None or not isinstance(found.value, Decimal):
-            return found
+        if second is None or not isinstance(first.value, Decimal):
+            return first
         other, unit = amount(second["second"], options), canonical_unit(second["unit"])
         if second["margin"] and isinstance(other.value, Decimal) and other.rest == "%" != unit:
             return Amount(
-                around(found.value, share(found.value, other.value)),
+                around(first.value, share(first.value, other.value)),
                 second["unit"],
-                found.is_ambiguous or other.is_ambiguous,
+                first.is_ambiguous or other.is_ambiguous,
             )
         if not isinstance(other.value, Decimal) or unit != canonical_unit(other.rest):
             raise UnreadableError(f"two amounts: {shown(folded)}")
         value = other.value
-        both = around(found.value, value) if second["margin"] else ordered(found.value, value)
-        return Amount(both, other.rest, found.is_ambiguous or other.is_ambiguous)
+        both = around(first.value, value) if second["margin"] else ordered(first.value, value)
+        return Amount(both, other.rest, first.is_ambiguous or other.is_ambiguous)
 
-    def _reading(self, text: str, found: Amount) -> Reading:
-        if not isinstance(found.value, Decimal) and not self.ranges:
-            what = "a range" if isinstance(found.value, NumberRange) else "several values"
+    def _reading(self, text: str, amount: Amount) -> Reading:
+        if not isinstance(amount.value, Decimal) and not self.ranges:
+            what = "a range" if isinstance(amount.value, NumberRange) else "several values"
             return unreadable(text, f"{what} where one amount is expected (`ranges: false`)")
-        written = canonical_unit(found.rest or self.unit or "")
-        if written is None and found.rest:
-            return unreadable(text, f"unknown unit {shown(found.rest)}")
-        value = Quantity(found.value, written)
+        written = canonical_unit(amount.rest or self.unit or "")
+        if written is None and amount.rest:
+            return unreadable(text, f"unknown unit {shown(amount.rest)}")
+        value = Quantity(amount.value, written)
         if written is not None and (tens := without_ten(written)) != (0, written):
-            value = Quantity(map_amount(lambda number: number.scaleb(tens[0], WIDE), found.value), tens[1])
+            value = Quantity(map_amount(lambda number: number.scaleb(tens[0], WIDE), amount.value), tens[1])
         if self.canonical is not None and written is not None:
             steps = conversion(written, self.canonical)
             if steps is None:
                 return unreadable(text, f"{written} does not convert to {self.canonical}")
-            value = Quantity(convert(found.value, steps), canonical_unit(self.canonical))
-        flags = ("ambiguous",) if found.is_ambiguous else unit_flags(found.rest)
+            value = Quantity(convert(amount.value, steps), canonical_unit(self.canonical))
+        flags = ("ambiguous",) if amount.is_ambiguous else unit_flags(amount.rest)
         return Reading(text, value, canonical_quantity(value), flags)
 
 

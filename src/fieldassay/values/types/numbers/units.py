@@ -172,14 +172,14 @@ def _product(side: str, *, is_below: bool = False) -> Factors | None:
     words = " ".join(factors).split()
     joints = {len(" ".join(factors[:at]).split()) for at in range(1, len(factors))}
     before: Factors = ()
-    found: list[tuple[str, int]] = []
+    product: list[tuple[str, int]] = []
     raised, normal = 1, ""
     for at, word in enumerate(words):
         after = POWERS_AFTER.get(word.lower())
-        if found and after and found[-1][1] == 1:
-            found[-1] = (found[-1][0], after)
-        elif found and word in NORMALS and found[-1] == ("m", 3):
-            found[-1] = ("Nm3", 1)
+        if product and after and product[-1][1] == 1:
+            product[-1] = (product[-1][0], after)
+        elif product and word in NORMALS and product[-1] == ("m", 3):
+            product[-1] = ("Nm3", 1)
         elif word in NORMALS and word is not words[-1] and not normal:
             normal = word
         elif word.lower() in POWERS_BEFORE and raised == 1:
@@ -193,8 +193,8 @@ def _product(side: str, *, is_below: bool = False) -> Factors | None:
             if before and not is_below and at not in joints and not _may_stand_side_by_side(before, atoms):
                 return None
             before = atoms
-            found.extend(atoms)
-    return _normalized(found, normal) if raised == 1 else None
+            product.extend(atoms)
+    return _normalized(product, normal) if raised == 1 else None
 
 
 def _may_stand_side_by_side(left: Factors, right: Factors) -> bool:
@@ -207,17 +207,17 @@ def _without_prefix(symbol: str) -> str:
     return symbol if symbol in ATOMS or symbol in PREFIXED or symbol[1:] not in PREFIXED else symbol[1:]
 
 
-def _normalized(found: list[tuple[str, int]], word: str) -> Factors | None:
+def _normalized(product: list[tuple[str, int]], word: str) -> Factors | None:
     """Return the factors, with a normal cubic meter for the plain one if a word says so.
 
     A lone `N` beside anything else is a newton.
     """
     if not word:
-        return tuple(found)
-    if ("m", 3) in found:
-        found[found.index(("m", 3))] = ("Nm3", 1)
-        return tuple(found)
-    return (("N", 1), *found) if word == "N" else None
+        return tuple(product)
+    if ("m", 3) in product:
+        product[product.index(("m", 3))] = ("Nm3", 1)
+        return tuple(product)
+    return (("N", 1), *product) if word == "N" else None
 
 
 def _atoms(word: str) -> Factors | None:
@@ -264,12 +264,12 @@ def _looked_up(name: str) -> str | None:
     if name in ATOMS or name in PREFIXED:
         return name
     small = name.lower()
-    found = _prefixed(name) or _worded(small)
-    if found is None and (name.isupper() or name[1:] == small[1:]):  # `mI` is no mile
-        found = small if small in ATOMS or small in PREFIXED else WORDS.get(small) or _in_capitals(small)
-    if found is None and name.isupper() and name.capitalize() not in SYMBOLS:  # `NM` may be `Nm`
-        found = _prefixed(small)
-    return found
+    symbol = _prefixed(name) or _worded(small)
+    if symbol is None and (name.isupper() or name[1:] == small[1:]):  # `mI` is no mile
+        symbol = small if small in ATOMS or small in PREFIXED else WORDS.get(small) or _in_capitals(small)
+    if symbol is None and name.isupper() and name.capitalize() not in SYMBOLS:  # `NM` may be `Nm`
+        symbol = _prefixed(small)
+    return symbol
 
 
 def _in_capitals(small: str) -> str | None:
@@ -319,10 +319,10 @@ def without_ten(unit: str) -> tuple[int, str | None]:
     >>> without_ten("10*9/L"), without_ten("10*3"), without_ten("mg/L")
     ((9, '1/L'), (3, None), (0, 'mg/L'))
     """
-    found = taken_apart(folded(unit)) if TEN in unit else None
-    if found is None:
+    sides = taken_apart(folded(unit)) if TEN in unit else None
+    if sides is None:
         return 0, unit
-    above, below = (dict(side) for side in found)
+    above, below = (dict(side) for side in sides)
     power = above.pop(TEN, 0) - below.pop(TEN, 0)
     return power, written(tuple(above.items()), tuple(below.items()))
 
@@ -382,9 +382,9 @@ def _canonical(text: str) -> tuple[str | None, tuple[str, ...]]:
     whole = WHOLE.get(unit.lower().replace(" ", ""))
     if whole is not None:
         return whole, ()
-    found = taken_apart(unit)
-    name = None if found is None else written(*found)
-    if name is None or taken_apart(folded(name)) != found:  # `Sm3 Sm3` is not `Sm32`
+    sides = taken_apart(unit)
+    name = None if sides is None else written(*sides)
+    if name is None or taken_apart(folded(name)) != sides:  # `Sm3 Sm3` is not `Sm32`
         return None, ()
     return name, ("ambiguous",) if name[:3] != "10*" and is_doubtful(unit) else ()
 
@@ -395,10 +395,10 @@ def factors(unit: str) -> Factors:
     >>> factors("W/(K*m2)")
     (('W', 1), ('K', -1), ('m', -2))
     """
-    found = taken_apart(folded(unit))
-    if found is None:
+    sides = taken_apart(folded(unit))
+    if sides is None:
         raise ValueError(f"not a canonical unit: {unit!r}")
-    above, below = found
+    above, below = sides
     return (*above, *((name, -power) for name, power in below))
 
 
@@ -514,12 +514,12 @@ def _physical_factor(origin: Counter[str], target: Counter[str]) -> Decimal | No
 
     registry = _registry()
     try:
-        found = registry.Quantity(Decimal(1), registry.UnitsContainer(dict(origin))).to(
+        quantity = registry.Quantity(Decimal(1), registry.UnitsContainer(dict(origin))).to(
             registry.UnitsContainer(dict(target))
         )
     except pint.DimensionalityError:
         return None
-    return Decimal(found.magnitude)
+    return Decimal(quantity.magnitude)
 
 
 @cache
