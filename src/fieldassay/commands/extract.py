@@ -693,7 +693,7 @@ def _effects(
             for entry in group:
                 levels.setdefault(entry.factors[factor], []).append(place / entry.name)
             if len(levels) > 1:
-                result = score(gold, levels, *_alone(plan, options.score, (_main(plan),), *_COSTS))
+                result = score(gold, levels, *_restrict(plan, options.score, (_main(plan),), *_COSTS))
                 effects += _effects_of(base, factor, levels, result)
     return tuple(effects)
 
@@ -703,7 +703,7 @@ def _main(plan: Plan) -> str:
     return plan.spec.score or "accuracy"
 
 
-def _alone(
+def _restrict(
     plan: Plan, options: ScoreOptions, compared: tuple[str, ...], *more: str
 ) -> tuple[Plan, ScoreOptions]:
     """Return a plan and options that give what systems are ranked by and some metrics, and nothing else."""

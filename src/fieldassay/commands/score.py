@@ -62,7 +62,7 @@ def score(
     1.0
     """
     if _is_record(gold):
-        gold, predictions = {_ONE: gold}, _one_each(predictions)
+        gold, predictions = {_RECORD_ID: gold}, _wrap_predictions(predictions)
     draft = None if spec is not None else _draft(gold, predictions, baseline, options, keywords)
     plan, options = with_keywords(spec if draft is None else draft.plan, options or ScoreOptions(), keywords)
     options = replace(options, keeps_statistics=True)
@@ -85,16 +85,16 @@ def _is_record(data: Any) -> bool:
     return hasattr(data, "model_dump") or hasattr(data, "__dataclass_fields__")
 
 
-_ONE = "record"
+_RECORD_ID = "record"
 """The id of a record that is scored alone."""
 
 
-def _one_each(predictions: Any) -> dict[str, Records]:
+def _wrap_predictions(predictions: Any) -> dict[str, Records]:
     """Return the prediction of each system for a single record; a file is as it is."""
     is_by_system = isinstance(predictions, Mapping) and not _is_record(predictions)
     systems = predictions if is_by_system else {"prediction": predictions}
     return {
-        name: {_ONE: prediction} if _is_record(prediction) or _may_be_record(prediction) else prediction
+        name: {_RECORD_ID: prediction} if _is_record(prediction) or _may_be_record(prediction) else prediction
         for name, prediction in systems.items()
     }
 

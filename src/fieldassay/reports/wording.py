@@ -82,7 +82,7 @@ _BESIDE = {
     "hidden": "hidden text",
     "example": "the value is in a shown example",
 }
-_MOST_TOLD = 3
+_MOST_PLACES = 3
 """Parts of a list whose places are told; then their number."""
 
 
@@ -97,8 +97,8 @@ def describe_source(source: Sequence[Mapping[str, Any]], width: int = 100, *, ha
     'nowhere in the document'
     """
     places = list(dict.fromkeys(_say(place, width, has_place) for place in source))
-    more = len(places) - _MOST_TOLD
-    return "; ".join([*places[:_MOST_TOLD], *([f"and {more} more places"] if more > 0 else [])])
+    more = len(places) - _MOST_PLACES
+    return "; ".join([*places[:_MOST_PLACES], *([f"and {more} more places"] if more > 0 else [])])
 
 
 def _say(place: Mapping[str, Any], width: int, has_place: bool) -> str:

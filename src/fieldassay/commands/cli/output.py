@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # Writing to standard output and error: safe against closed pipes, narrow encodings, hostile text.
 
-_DRAWN = "─—→…−·"
+_SYMBOLS = "─—→…−·"
 
 
 def fill_streams() -> None:
@@ -165,7 +165,7 @@ def _silence(stream: TextIO) -> None:
 
 def _can_draw(stream: TextIO) -> bool:
     try:
-        _DRAWN.encode(stream.encoding or "utf-8")
+        _SYMBOLS.encode(stream.encoding or "utf-8")
     except (UnicodeEncodeError, LookupError):
         return False
     return True

@@ -131,10 +131,10 @@ def find_exit_code(
     ):
         return FAILED
     is_open = any(decision.answer is GateAnswer.INCONCLUSIVE for decision in decisions)
-    is_asked = any(decision.is_about_nothing for decision in decisions) or any(
+    is_unresolved = any(decision.is_about_nothing for decision in decisions) or any(
         outcome.gate in regressions and outcome.verdict is Verdict.INCONCLUSIVE for outcome in outcomes
     )
-    return INCONCLUSIVE if is_asked or (is_strict and is_open) else 0
+    return INCONCLUSIVE if is_unresolved or (is_strict and is_open) else 0
 
 
 def _describe_failure(outcome: GateOutcome) -> str:

@@ -463,7 +463,7 @@ def _name_losses(outcome: GateOutcome, gate_estimate: GateEstimate) -> GateOutco
     )
     if not lost:
         return outcome
-    warning = f"but worse in {name_changes(lost, MOST_TOLD)}"
+    warning = f"but worse in {name_changes(lost, MOST_REASONS)}"
     return replace(outcome, rule=f"{outcome.rule}; {warning}", warning=warning)
 
 
@@ -658,7 +658,7 @@ def _describe(estimate: Estimate) -> tuple[str, ...]:
     return (", ".join(parts),)
 
 
-MOST_TOLD = 3
+MOST_REASONS = 3
 """The fields whose reasons stand in the rule; the evidence has all."""
 
 _WORST_FIRST = tuple(VERDICT_WORDS)
@@ -725,8 +725,8 @@ def _rule(ordered: Sequence[GateOutcome], worst: GateOutcome) -> str:
         return f"{head}; {_field(worst)}: {worst.rule}"
     tied = [outcome for outcome in ordered if outcome.verdict is worst.verdict]
     tied.sort(key=lambda outcome: outcome is not worst)
-    more = len(tied) - MOST_TOLD
-    reasons = "; ".join(f"{_field(outcome)}: {outcome.rule}" for outcome in tied[:MOST_TOLD])
+    more = len(tied) - MOST_REASONS
+    reasons = "; ".join(f"{_field(outcome)}: {outcome.rule}" for outcome in tied[:MOST_REASONS])
     return f"{head}; {reasons}" + (f"; and {more:,} more" if more > 0 else "")
 
 

@@ -351,7 +351,7 @@ SEVERAL = 3
 _BEYOND = 20
 """So many replicates are expected beyond a bound of one of the systems, if these have nothing in common."""
 _MOST_WEIGHTS = 20_000_000
-_MOST_TOLD = 5_000
+_MOST_DOCUMENTS = 5_000
 """Of more documents nobody is told unasked: it takes long, and chance has next to no part in their values."""
 
 
@@ -490,9 +490,11 @@ def tell_best(outcome: GateOutcome, estimate: Estimate, candidate: GatedSystem |
     Nothing is added where it passes for the best, too, and where that is not known.
     """
     gate, unit = outcome.gate, estimate.unit
-    is_told = outcome.verdict is Verdict.PASS and is_of_chance(gate, estimate) and estimate.value is not None
-    few = estimate.documents <= _MOST_TOLD
-    if candidate is None or candidate.systems.count < SEVERAL or not (is_told and few):
+    is_affected = (
+        outcome.verdict is Verdict.PASS and is_of_chance(gate, estimate) and estimate.value is not None
+    )
+    few = estimate.documents <= _MOST_DOCUMENTS
+    if candidate is None or candidate.systems.count < SEVERAL or not (is_affected and few):
         return outcome
     side = as_bound(gate).function == "upper"
     try:

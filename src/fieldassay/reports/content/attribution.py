@@ -37,7 +37,7 @@ _WITHOUT_MODEL: Mapping[str, str] = {
     "function": "improve the function that extracts",
 }
 """What to do about the stage of the model, by the strategy of a system that has none."""
-_NAME, _VALUE, _FOUND = 40, 28, 300
+_NAME, _VALUE, _FINDING = 40, 28, 300
 
 
 def label_name(label: str) -> str:
@@ -140,7 +140,7 @@ def _shares(system: SystemShares) -> Part:
             "document: left out"
         )
     lines += [
-        f"{format_count(count, 'document')} without the text that the model read: {clip(why, _FOUND)}"
+        f"{format_count(count, 'document')} without the text that the model read: {clip(why, _FINDING)}"
         for why, count in system.no_text.items()
     ]
     if system.spurious:
@@ -242,7 +242,7 @@ def _values(system: SystemShares, values: Sequence[Labelled], most: int) -> list
     rows = [
         (
             label_name(label), clip(value.document, _NAME), clip(value.path, _NAME),
-            f"{_shown(value.gold)} → {_shown(value.pred)}", clip(value.finding.found, _FOUND),
+            f"{_shown(value.gold)} → {_shown(value.pred)}", clip(value.finding.found, _FINDING),
         )
         for label, labelled in sorted(by_label.items(), key=lambda item: -len(item[1]))
         for value in labelled[:most]

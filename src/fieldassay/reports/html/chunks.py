@@ -245,7 +245,7 @@ def _shorten(name: str) -> pl.Expr:
 
 _DOCUMENT_NUMBERS = ("score", "leaves", "matches", "duration_ms", "cost_usd")
 _CLAIMS = ("has_prediction", "is_invalid", "has_error", "is_timeout", "is_repaired")
-_KNOWN = {
+_STANDARD_COLUMNS = {
     "system", "doc", "score", "accuracy", "accuracy_strict", "accuracy_weighted", "critical_accuracy",
     "leaves", "matches", "perfect",
     "repairs", "is_unparsed", *ANSWER_COLUMNS,
@@ -340,7 +340,7 @@ def _groups(table: pl.DataFrame, ids: pl.Series, keys: tuple[str, ...]) -> dict[
     texts = [
         name
         for name, kind in table.schema.items()
-        if name not in _KNOWN and kind in (pl.String, pl.List(pl.String))
+        if name not in _STANDARD_COLUMNS and kind in (pl.String, pl.List(pl.String))
     ]
     chosen = [*(key for key in keys if key in texts), *(name for name in texts if name not in keys)][
         :MOST_GROUPS

@@ -331,12 +331,12 @@ def cut_suspicious(suspicious: SuspiciousGold) -> dict[str, Any]:
     return {"suspicious": first, "hidden_suspicious": len(suspicious.values) - len(first.values)}
 
 
-_Found: TypeAlias = tuple[
+_Findings: TypeAlias = tuple[
     tuple[Mistake, ...], tuple[tuple[Loss, ...], ...], SuspiciousGold, tuple[SummaryTable, ...]
 ]
 
 
-def _find(result: Result, evidence: pl.LazyFrame | None, systems: tuple[str, ...]) -> _Found:
+def _find(result: Result, evidence: pl.LazyFrame | None, systems: tuple[str, ...]) -> _Findings:
     """Return the mistakes, the costliest losses by system, suspicious gold values, and scores by level."""
     rows = evidence if evidence is not None or result.evidence is None else result.evidence.lazy()
     documents = result.documents
