@@ -125,7 +125,7 @@ def nearest(name: str, names: Iterable[str]) -> str:
     >>> nearest("zzz", ["money", "number"])
     'one of: money, number'
     """
-    known, folded = _sorted_names(tuple(names))
+    sorted_names, folded = _sorted_names(tuple(names))
     folded_name = name.casefold()
     candidates: Sequence[str] = tuple(folded)
     if len(candidates) > _MOST_COMPARED:
@@ -134,7 +134,7 @@ def nearest(name: str, names: Iterable[str]) -> str:
     close = difflib.get_close_matches(folded_name, candidates, n=1)
     if close:
         return f"did you mean {folded[close[0]]!r}?"
-    return f"one of: {list_names(known, _MOST_LISTED)}"
+    return f"one of: {list_names(sorted_names, _MOST_LISTED)}"
 
 
 def list_names(names: Sequence[str], most: int) -> str:
@@ -150,6 +150,6 @@ def list_names(names: Sequence[str], most: int) -> str:
 @lru_cache(maxsize=64)
 def _sorted_names(names: tuple[str, ...]) -> tuple[tuple[str, ...], dict[str, str]]:
     """Return the names in order, and a mapping from their casefolded forms, in order."""
-    known = tuple(sorted({*names}))
-    folded = {name.casefold(): name for name in known}
-    return known, dict(sorted(folded.items()))
+    sorted_names = tuple(sorted({*names}))
+    folded = {name.casefold(): name for name in sorted_names}
+    return sorted_names, dict(sorted(folded.items()))

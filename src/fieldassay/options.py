@@ -53,7 +53,11 @@ class Catalogue(Struct, frozen=True, dict=True):
         """Return the name of a class, plugins included; None if it has none."""
         target = f"{entry.__module__}:{entry.__qualname__}"
         return next(
-            (name for name, known in {**_plugins(self.group), **self.entries}.items() if known == target),
+            (
+                name
+                for name, location in {**_plugins(self.group), **self.entries}.items()
+                if location == target
+            ),
             None,
         )
 
@@ -76,15 +80,15 @@ def import_function(text: str) -> Callable[..., Any]:
     module, _, name = text.partition(":")
     sys.path.insert(0, "")
     try:
-        found: Any = getattr(importlib.import_module(module), name)
+        function: Any = getattr(importlib.import_module(module), name)
     except (Exception, SystemExit) as error:  # the module is the user's code
         remedy = "write MODULE:FUNCTION, importable from here"
         raise problem("function", f"{text}: cannot be imported ({error})", remedy, "no_function") from None
     finally:
         sys.path.remove("")
-    if not callable(found):
+    if not callable(function):
         raise problem("function", f"{text} is not a function", "write MODULE:FUNCTION", "no_function")
-    return found  # type: ignore[no-any-return]
+    return function  # type: ignore[no-any-return]
 
 
 # The options of what a spec names, and records of options, which are checked when they are made.
@@ -129,8 +133,8 @@ def options_of(kind: type[Any]) -> tuple[Option, ...]:
         names, defaults = kind.__struct_fields__, kind.__struct_defaults__
         required = (REQUIRED,) * (len(names) - len(defaults))
         return tuple(map(Option, names, (*required, *defaults)))
-    fields = sorted(dataclasses.fields(kind), key=lambda one: bool(one.kw_only))
-    return tuple(Option(one.name, _default(one)) for one in fields if one.init)
+    fields = sorted(dataclasses.fields(kind), key=lambda field: bool(field.kw_only))
+    return tuple(Option(field.name, _default(field)) for field in fields if field.init)
 
 
 def option_names(kind: type[Any]) -> tuple[str, ...]:
@@ -145,8 +149,8 @@ def with_options(entry: Entry, **changes: Any) -> Entry:
     >>> with_options(DateReader(), order="dmy").order
     'dmy'
     """
-    given = {name: getattr(entry, name) for name in option_names(type(entry))}
-    return type(entry)(**{**given, **changes})
+    values = {name: getattr(entry, name) for name in option_names(type(entry))}
+    return type(entry)(**{**values, **changes})
 
 
 def _default(field: dataclasses.Field[Any]) -> Any:
@@ -198,10 +202,10 @@ def fit(kind: type[Struct], name: str, value: Any, where: str | None = None, *, 
     raise problem(where or name, *_refusal(inspect.type_info(_annotations(kind)[name]), plain))
 
 
-def choose(options: Entry, given: Mapping[str, Any], where: str) -> Entry:
+def choose(options: Entry, changes: Mapping[str, Any], where: str) -> Entry:
     """Return options with the named ones replaced. Raises `ProblemsError` for names that are none."""
-    check_names(given, option_names(type(options)), where)
-    return with_options(options, **given)
+    check_names(changes, option_names(type(options)), where)
+    return with_options(options, **changes)
 
 
 _OTHER_WORDS = {
@@ -214,13 +218,13 @@ _OTHER_WORDS = {
 """What options are called elsewhere, with their names here."""
 
 
-def check_names(given: Iterable[str], known: Iterable[str], where: str) -> None:
+def check_names(names: Iterable[str], options: Iterable[str], where: str) -> None:
     """Raise `ProblemsError` for each name that is no option."""
-    known = tuple(known)
+    options = tuple(options)
     unknown = [
-        Problem(where, f"no option {name!r}", nearest(_OTHER_WORDS.get(name, name), known), "unknown_name")
-        for name in given
-        if name not in known
+        Problem(where, f"no option {name!r}", nearest(_OTHER_WORDS.get(name, name), options), "unknown_name")
+        for name in names
+        if name not in options
     ]
     if unknown:
         raise ProblemsError(unknown)

@@ -70,8 +70,8 @@ def value_at(data: Any, path: str | Iterable[Step], missing: Any = None) -> Any:
     (2, 'none')
     """
     for step in split_path(path) if isinstance(path, str) else path:
-        known = data if isinstance(data, dict) else range(len(data)) if isinstance(data, list) else ()
-        if step not in known:
+        keys = data if isinstance(data, dict) else range(len(data)) if isinstance(data, list) else ()
+        if step not in keys:
             return missing
         data = data[step]
     return data
@@ -305,10 +305,10 @@ def _fits_glob(pieces: tuple[str, ...], key: str) -> bool:
         return False
     start = len(first)
     for piece in middle:
-        found = key.find(piece, start, end)
-        if found < 0:
+        place = key.find(piece, start, end)
+        if place < 0:
             return False
-        start = found + len(piece)
+        start = place + len(piece)
     return True
 
 

@@ -98,7 +98,7 @@ def _look() -> None:
     """Note, before a fork, whether threads of Polars run, or whether it is loaded where none can be seen."""
     names = Path("/proc/self/task")
     try:
-        running = [one.read_text() for one in names.glob("*/comm")] if names.exists() else ["polars-0"]
+        running = [file.read_text() for file in names.glob("*/comm")] if names.exists() else ["polars-0"]
     except OSError:
         running = ["polars-0"]
     _state["began"] = "polars" in sys.modules and any(map(_THREADS.match, running))

@@ -23,7 +23,7 @@ from tests.judging import score_alone as score
 
 from fieldassay.records.keys import SourceOptions
 from fieldassay.records.record import Meta, Record, UnplainError, decode_rows, to_json, to_rows
-from fieldassay.records.services import Taken, take_values
+from fieldassay.records.services import ValueObjects, take_values
 from fieldassay.records.source import open_source
 
 # What stands beside the data, and what is data
@@ -369,9 +369,9 @@ def test_a_row_that_names_no_confidence_has_none(is_escaped: bool, records: list
     if is_escaped:
         texts = [text.replace(b"confidence", rb"\u0063onfidence") for text in texts]
     for row in (*to_rows(records), *decode_rows(texts)):
-        taken = Taken()
-        take_values(row.value, _SCALARS, taken)  # type: ignore[arg-type]
-        assert row.may_name_confidence >= bool(taken.repairs)
+        value_objects = ValueObjects()
+        take_values(row.value, _SCALARS, value_objects)  # type: ignore[arg-type]
+        assert row.may_name_confidence >= bool(value_objects.repairs)
 
 
 # Python's own values are read as what they mean: as a value, in a list, as a key and id, on both sides

@@ -21,8 +21,8 @@ def extraction_metric(spec: Any = None, field: str | None = None) -> Callable[..
 
     >>> example = dspy.Example(text="5.50 paid", total="5.50", paid=True).with_inputs("text")
     >>> metric = extraction_metric("fields: {total: money, paid: boolean}")
-    >>> told = metric(example, dspy.Prediction(total=5.5, paid=False))
-    >>> told.score, told.feedback
+    >>> grade = metric(example, dspy.Prediction(total=5.5, paid=False))
+    >>> grade.score, grade.feedback
     (0.5, 'paid: gold true, predicted false (another value)')
     """
     judge = Judge(spec)

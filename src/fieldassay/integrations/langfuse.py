@@ -17,8 +17,8 @@ def extraction(spec: Any = None) -> Callable[..., list[Evaluation]]:
 
     >>> evaluate = extraction("fields: {total: money, paid: boolean}")
     >>> gold, answer = {"total": "5.50", "paid": True}, {"total": 5.5}
-    >>> for one in evaluate(input="5.50 paid", output=answer, expected_output=gold):
-    ...     print(one.name, one.value, one.comment)
+    >>> for evaluation in evaluate(input="5.50 paid", output=answer, expected_output=gold):
+    ...     print(evaluation.name, evaluation.value, evaluation.comment)
     extraction 0.5 paid: the prediction has no value, gold is true
     extraction_passed False paid: the prediction has no value, gold is true
     """
@@ -28,10 +28,14 @@ def extraction(spec: Any = None) -> Callable[..., list[Evaluation]]:
         judgement = judge(expected_output, output)
         if judgement.score is None:
             return []
-        told = judgement.explanation
+        explanation = judgement.explanation
         return [
-            Evaluation(name="extraction", value=judgement.score, comment=told, metadata=judgement.by_field()),
-            Evaluation(name="extraction_passed", value=judgement.passed, comment=told, data_type="BOOLEAN"),
+            Evaluation(
+                name="extraction", value=judgement.score, comment=explanation, metadata=judgement.by_field()
+            ),
+            Evaluation(
+                name="extraction_passed", value=judgement.passed, comment=explanation, data_type="BOOLEAN"
+            ),
         ]
 
     return evaluate

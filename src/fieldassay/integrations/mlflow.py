@@ -19,8 +19,8 @@ def extraction(spec: Any = None, gold: str | None = None) -> Scorer:
     `extraction_passed` says that all critical values are right. Where nothing is to be judged there is none.
 
     >>> judge = extraction("fields: {total: money, paid: boolean}")
-    >>> for one in judge(outputs={"total": 5.5}, expectations={"total": "5.50", "paid": True}):
-    ...     print(one.name, one.value, one.rationale)
+    >>> for feedback in judge(outputs={"total": 5.5}, expectations={"total": "5.50", "paid": True}):
+    ...     print(feedback.name, feedback.value, feedback.rationale)
     extraction 0.5 paid: the prediction has no value, gold is true
     extraction_passed False paid: the prediction has no value, gold is true
     """
@@ -46,11 +46,13 @@ def log_result(result: Result, artifact: str = "fieldassay") -> None:
     system stands in front. Estimates without a value, and those of slices, are in `metrics.json` alone.
     """
     metrics = {}
-    for one in result.estimates:
-        parts = (one.system if len(result.systems) > 1 else "", one.metric, one.field or "")
-        if one.value is not None and not one.slice:
+    for estimate in result.estimates:
+        parts = (estimate.system if len(result.systems) > 1 else "", estimate.metric, estimate.field or "")
+        if estimate.value is not None and not estimate.slice:
             name = "/".join(filter(None, parts))
-            metrics["".join(char if char.isalnum() or char in "_./ -" else "_" for char in name)] = one.value
+            metrics["".join(char if char.isalnum() or char in "_./ -" else "_" for char in name)] = (
+                estimate.value
+            )
     mlflow.log_metrics(metrics)
     mlflow.log_text(report(result, "html"), f"{artifact}/report.html")
     mlflow.log_text(metrics_json(result).decode(), f"{artifact}/metrics.json")

@@ -26,10 +26,10 @@ def get_assert(output: Any, context: dict[str, Any]) -> dict[str, Any]:
     name = config.get("gold", "gold")
     gold = context.get("vars", {}).get(name)
     if gold is None:
-        known = ", ".join(context.get("vars", {})) or "none"
+        variables = ", ".join(context.get("vars", {})) or "none"
         raise problem(
             "the assertion of promptfoo",
-            f"no variable {name!r} has gold (variables: {known})",
+            f"no variable {name!r} has gold (variables: {variables})",
             f"write {name} among the vars of the test, or the name of another as gold in its config",
         )
     judgement = _judge_of(config.get("spec"))(gold, output)

@@ -37,7 +37,7 @@ class ExtractionJudge(Evaluator[Any, Any, Any]):
         if judgement.score is None:
             return {}
         whole = {"extraction": judgement.score, "extraction_passed": judgement.passed}
-        told: dict[str, Any] = {
+        reasons: dict[str, Any] = {
             name: EvaluationReason(value, judgement.explanation) for name, value in whole.items()
         }
-        return told | (judgement.by_field() if self.by_field else {})
+        return reasons | (judgement.by_field() if self.by_field else {})

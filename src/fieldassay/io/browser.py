@@ -9,5 +9,5 @@ _BROWSE = "import sys, webbrowser; sys.exit(not webbrowser.open(sys.argv[1]))"
 
 def open_browser(address: str) -> bool:
     """Open an address in a browser that lies in an absolute folder of PATH; return whether there is one."""
-    done = subprocess.run(python_command("-c", _BROWSE, address), env=clean_environment(), check=False)
-    return done.returncode == 0
+    process = subprocess.run(python_command("-c", _BROWSE, address), env=clean_environment(), check=False)
+    return process.returncode == 0

@@ -141,8 +141,8 @@ def _data(value: Any) -> Any:
     if isinstance(value, Struct):
         return record_data(value)
     if isinstance(value, Mapping):
-        return {key: _data(one) for key, one in value.items()}
-    return [_data(one) for one in value] if isinstance(value, list | tuple) else value
+        return {key: _data(member) for key, member in value.items()}
+    return [_data(member) for member in value] if isinstance(value, list | tuple) else value
 
 
 WRITTEN = {"format": "fieldassay"}

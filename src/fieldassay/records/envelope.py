@@ -40,7 +40,7 @@ from fieldassay.records.services import (
     SERVICE_KEYS,
     Response,
     Scalars,
-    Taken,
+    ValueObjects,
     read_confidence,
     read_response,
     take_values,
@@ -86,11 +86,11 @@ def read_container(text: str, *, is_gold: bool = False, is_prose: bool = False) 
     row = decode_json(body.encode("utf-8", "replace"))
     if not isinstance(row.value, list | dict):
         row = _mended(body)
-    done = set(row.repairs)
+    repairs = set(row.repairs)
     is_firm = not is_prose or not (row.repairs and _QUOTED.match(body) is None)
-    if not is_firm or done & _UNCERTAIN or (is_gold and done & _NOT_IN_GOLD) or row.value is None:
+    if not is_firm or repairs & _UNCERTAIN or (is_gold and repairs & _NOT_IN_GOLD) or row.value is None:
         return None
-    if is_prose and done & {"prose_around", "bare_value"}:
+    if is_prose and repairs & {"prose_around", "bare_value"}:
         return None
     around = ("prose_around",) if body.strip() != text.strip() else ()
     return Row(row.value, (*around, *row.repairs))
@@ -321,12 +321,12 @@ def _with_values(record: Record, scalars: Scalars) -> Record:
 
     Confidences given beside the data have precedence.
     """
-    taken = Taken()
-    data = take_values(record.data or {}, scalars, taken)
-    if not taken.repairs:
+    value_objects = ValueObjects()
+    data = take_values(record.data or {}, scalars, value_objects)
+    if not value_objects.repairs:
         return record
-    confidence = taken.confidences | dict(record.meta.confidence or {})
-    repairs = (*record.meta.repairs, *sorted(taken.repairs))
+    confidence = value_objects.confidences | dict(record.meta.confidence or {})
+    repairs = (*record.meta.repairs, *sorted(value_objects.repairs))
     return replace(
         record, data=data, meta=replace(record.meta, confidence=confidence or None, repairs=repairs)
     )
@@ -412,7 +412,7 @@ def _without_id_key(row: dict[str, Json], options: SourceOptions) -> dict[str, J
 def read_value(value: Json, options: SourceOptions) -> Answer:
     """Return the content of a value in a record's place: an object, or a text with JSON in it."""
     if isinstance(value, str):
-        found = parse_answer(
+        answer = parse_answer(
             value,
             wrap=options.wrap,
             may_mend=not options.is_gold,
@@ -420,7 +420,9 @@ def read_value(value: Json, options: SourceOptions) -> Answer:
             fields=options.fields,
         )
         return (
-            replace(found, start=value[:MOST_KEPT]) if found.repairs or found.problem is not None else found
+            replace(answer, start=value[:MOST_KEPT])
+            if answer.repairs or answer.problem is not None
+            else answer
         )
     if options.is_gold:
         return shape(Row(value), options.wrap)
@@ -447,10 +449,10 @@ def _open_response(response: Response, options: SourceOptions) -> tuple[Answer, 
     if response.confidence is not None:
         beside["confidence"] = response.confidence
     beside |= response.beside
-    found = [read_value(_by_class(answer, options.fields), options) for answer in response.answers]
+    answers = [read_value(_by_class(answer, options.fields), options) for answer in response.answers]
     ranked = (
-        [answer for answer in found if answer.data is not None]
-        or found
+        [answer for answer in answers if answer.data is not None]
+        or answers
         or [Answer(None, problem="empty answer")]
     )
     counts = [count_declared(answer.data, options.expected_keys) for answer in ranked]
@@ -560,29 +562,29 @@ def read_meta(beside: Mapping[str, Any], repairs: tuple[str, ...] = (), *, has_k
         return NOTHING_BESIDE
     if not beside:
         return Meta(repairs=tuple(dict.fromkeys(repairs)))
-    known = {key: value for key, value in beside.items() if key in META_SHAPES and META_SHAPES[key](value)}
+    metadata = {key: value for key, value in beside.items() if key in META_SHAPES and META_SHAPES[key](value)}
     others = {
         key: value for key, value in beside.items() if key not in META_SHAPES and (has_key or key in MEASURES)
     }
     usage = {key: others[key] for key in _USAGE if others.get(key) is not None}
-    others |= {key: known[key].strip() for key in ("degradation", "twin_of") if key in known}
-    if "difficulty" in known:
-        others["difficulty"] = known["difficulty"].strip().lower()
-    told = [
-        (known.get("timing", {}).get("duration_ms"), _MILLISECONDS),
-        (known.get("processing_time"), _SECONDS),
+    others |= {key: metadata[key].strip() for key in ("degradation", "twin_of") if key in metadata}
+    if "difficulty" in metadata:
+        others["difficulty"] = metadata["difficulty"].strip().lower()
+    durations = [
+        (metadata.get("timing", {}).get("duration_ms"), _MILLISECONDS),
+        (metadata.get("processing_time"), _SECONDS),
     ]
-    told += [(others[key], factor) for key, factor in _DURATIONS.items() if key in others]
-    numbers = ((read_number(value), factor) for value, factor in told)
+    durations += [(others[key], factor) for key, factor in _DURATIONS.items() if key in others]
+    numbers = ((read_number(value), factor) for value, factor in durations)
     duration = next((read_number(number * factor) for number, factor in numbers if number is not None), None)
     return Meta(
         duration_ms=duration if duration is not None and duration >= 0 else None,
-        usage={**usage, **known.get("usage", {})},
-        error=_read_error(known.get("error")),
-        parse_success=_read_claim(known.get("parse_success")),
-        confidence=_read_confidence(known.get("confidence")),
-        variant=(known.get("variant") or "").strip() or None,
-        tags=_read_texts(known.get("tags")),
+        usage={**usage, **metadata.get("usage", {})},
+        error=_read_error(metadata.get("error")),
+        parse_success=_read_claim(metadata.get("parse_success")),
+        confidence=_read_confidence(metadata.get("confidence")),
+        variant=(metadata.get("variant") or "").strip() or None,
+        tags=_read_texts(metadata.get("tags")),
         attributes={key: text for key, value in others.items() if (text := _to_attribute(value)) is not None},
         labels={
             key: texts
@@ -590,12 +592,12 @@ def read_meta(beside: Mapping[str, Any], repairs: tuple[str, ...] = (), *, has_k
             if isinstance(value, list) and (texts := _to_labels(value))
         },
         repairs=tuple(dict.fromkeys(repairs)),
-        critical_paths=_read_texts(known.get("critical_fields")),
-        illegible_paths=_read_texts(known.get("illegible_fields")),
-        unreviewed_paths=_read_texts(known.get("unreviewed_fields")),
+        critical_paths=_read_texts(metadata.get("critical_fields")),
+        illegible_paths=_read_texts(metadata.get("illegible_fields")),
+        unreviewed_paths=_read_texts(metadata.get("unreviewed_fields")),
         accepted_values={
             path: tuple(values) if isinstance(values, list) else (values,)
-            for path, values in (known.get("acceptable_variations") or {}).items()
+            for path, values in (metadata.get("acceptable_variations") or {}).items()
         },
     )
 
@@ -720,12 +722,12 @@ def pred_options(plan: Plan) -> SourceOptions:
 
 def scalars_of(node: ObjectNode) -> Scalars:
     """Return the fields of an object, by all their names, with the places of single values."""
-    found: dict[str, Any] = {}
+    scalars: dict[str, Any] = {}
     for child, keys in node.keyed():
         items = child.items if isinstance(child, ListNode) else child
         if isinstance(items, Leaf | ObjectNode):
-            found |= dict.fromkeys(keys, None if isinstance(items, Leaf) else scalars_of(items))
-    return found
+            scalars |= dict.fromkeys(keys, None if isinstance(items, Leaf) else scalars_of(items))
+    return scalars
 
 
 def data_names(plan: Plan) -> frozenset[str]:

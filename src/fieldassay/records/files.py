@@ -85,8 +85,8 @@ def split_sheet(path: str | Path) -> tuple[str, str | None]:
     >>> split_sheet("gold.xlsx#Sheet 1"), split_sheet("a#b.csv")
     (('gold.xlsx', 'Sheet 1'), ('a#b.csv', None))
     """
-    found = _WITH_SHEET.fullmatch(str(path))
-    return (found[1], found[2]) if found else (str(path), None)
+    match = _WITH_SHEET.fullmatch(str(path))
+    return (match[1], match[2]) if match else (str(path), None)
 
 
 def find_format(label: str, path: Path, head: bytes) -> str:
@@ -98,7 +98,7 @@ def find_format(label: str, path: Path, head: bytes) -> str:
         for suffix in Path(split_sheet(label)[0]).suffixes
         if suffix.lower() not in (".gz", ".gzip", ".zst", ".zstd")
     ]
-    known = _SUFFIXES.get(suffixes[-1]) if suffixes else None
+    suffix_format = _SUFFIXES.get(suffixes[-1]) if suffixes else None
     is_named_workbook = bool(suffixes) and suffixes[-1] in (".xlsx", ".xlsm")
     if head.startswith(ZIP):
         kind = next((kind for part, kind in _ZIPPED.items() if part in _parts(path)), None)
@@ -118,8 +118,8 @@ def find_format(label: str, path: Path, head: bytes) -> str:
             "is named like an Excel workbook, but is something else",
             "name the file after what it holds",
         )
-    if known:
-        return known
+    if suffix_format:
+        return suffix_format
     encoding = detect_encoding(head) or "utf-8"
     first = head.decode(encoding, "replace").lstrip("\ufeff\0 \t\r\n")[:1]
     return {"[": "json", "{": "jsonl"}.get(first, "csv")
@@ -168,14 +168,14 @@ def list_urls(url: str) -> list[tuple[str, str]] | None:
         if storage.isfile(url):
             return None
         root = storage._strip_protocol(url).rstrip("/")
-        found = [
+        objects = [
             (key[len(root) + 1 :], f"{SCHEME}://{key}") for key in storage.find(root) if key[len(root) + 1 :]
         ]
     except Exception as error:
         raise _unreadable(url, error) from None
-    if not found:
+    if not objects:
         raise _unreadable(url, FileNotFoundError("neither an object nor a folder has this name"))
-    seen = [each for each in found if "/." not in f"/{each[0]}"]
+    seen = [each for each in objects if "/." not in f"/{each[0]}"]
     return sorted(seen, key=lambda each: each[0].split("/"))
 
 
@@ -184,15 +184,15 @@ def read_urls(urls: Sequence[str]) -> list[bytes | Exception]:
     if not urls:
         return []
     storage = _storage(urls[0])
-    found = storage.cat(list(urls), on_error="return")
-    if isinstance(found, bytes):  # of a single one
-        return [found]
-    return [found[storage._strip_protocol(url)] for url in urls]
+    contents = storage.cat(list(urls), on_error="return")
+    if isinstance(contents, bytes):  # of a single one
+        return [contents]
+    return [contents[storage._strip_protocol(url)] for url in urls]
 
 
 def _storage(url: str) -> Any:
-    found = URL.match(url)
-    scheme = found[1].lower() if found else ""
+    match = URL.match(url)
+    scheme = match[1].lower() if match else ""
     if scheme != SCHEME:
         what, remedy = f"is a URL of the kind {scheme}://", "give a path, or a URL of the kind s3://"
         raise problem(url, what, remedy, "unreadable_file")
@@ -206,8 +206,8 @@ def _storage(url: str) -> Any:
 
 
 def _unreadable(url: str, error: Exception) -> ProblemsError:
-    told = " ".join(str(error).split())[:200] or type(error).__name__
-    return problem(url, f"cannot be read ({told})", _REMEDY, "unreadable_file")
+    reason = " ".join(str(error).split())[:200] or type(error).__name__
+    return problem(url, f"cannot be read ({reason})", _REMEDY, "unreadable_file")
 
 
 # Files and streams: their formats, and their bytes as plain UTF-8.
@@ -283,11 +283,11 @@ class Input:
             if not is_unicode(self.path, named):
                 self.encoding, self._errors = named, "strict"
                 return
-        found = detect_encoding(self.head)
-        if found is None:
+        encoding = detect_encoding(self.head)
+        if encoding is None:
             raise problem(self.label, "its encoding cannot be recognized", NAME_ENCODING, "unknown_encoding")
-        self.encoding = _check_encoding(self.label, found)
-        if not found.startswith("utf-"):
+        self.encoding = _check_encoding(self.label, encoding)
+        if not encoding.startswith("utf-"):
             remedy = f"if that is wrong, {NAME_ENCODING}"
             self.notes.append(
                 Problem(
@@ -326,9 +326,9 @@ class Input:
         self._is_changed = True
         try:
             with file.open("rb") as packed, _decompressed(packed, is_gzip) as stream:
-                kept = self.spool  # the packed copy must outlive its unpacking
+                packed_copy = self.spool  # the packed copy must outlive its unpacking
                 unpacked = self._copy(stream, self.bound(file))
-                del kept
+                del packed_copy
                 return unpacked
         except (OSError, EOFError, zlib.error, ValueError) as error:
             raise problem(

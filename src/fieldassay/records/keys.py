@@ -43,11 +43,11 @@ def find_id(row: Mapping[str, Any], names: Sequence[str]) -> str | None:
     '4'
     """
     for name in names_of_id(row, names) if not row.keys().isdisjoint(ID_KEYS) else names:
-        found = id_text(row.get(name))
-        if found is None and "." in name:
-            found = id_text(locate(row, name)[1])
-        if found is not None:
-            return found
+        text = id_text(row.get(name))
+        if text is None and "." in name:
+            text = id_text(locate(row, name)[1])
+        if text is not None:
+            return text
     return id_text(row.get("id")) if PREDICTION_KEY in row else None
 
 
@@ -67,16 +67,16 @@ def locate(row: Any, key: str) -> tuple[bool, Any]:
     if isinstance(row, str):
         row = decode_json(row.encode("utf-8", "replace")).value
     if isinstance(row, list):
-        found = _INDEX.match(key)
-        position = int(found[1]) if found else len(row)
-        if found is None or not -len(row) <= position < len(row):
+        match = _INDEX.match(key)
+        position = int(match[1]) if match else len(row)
+        if match is None or not -len(row) <= position < len(row):
             return False, None
-        return (True, row[position]) if found.end() == len(key) else locate(row[position], key[found.end() :])
+        return (True, row[position]) if match.end() == len(key) else locate(row[position], key[match.end() :])
     if not isinstance(row, Mapping):
         return False, None
     if key in row:
         return True, row[key]
-    for cut in reversed([found.start() for found in re.finditer(r"[.\[]", key[:1000])]):
+    for cut in reversed([match.start() for match in re.finditer(r"[.\[]", key[:1000])]):
         if key[:cut] in row:
             has, value = locate(row[key[:cut]], key[cut:].removeprefix("."))
             if has:
@@ -90,7 +90,7 @@ def deepest(row: Any, key: str) -> tuple[str, Any]:
     >>> deepest({"response": {"body": {"id": 1}}}, "response.body.text")
     ('response.body', {'id': 1})
     """
-    for cut in reversed([found.start() for found in re.finditer(r"[.\[]", key[:1000])]):
+    for cut in reversed([match.start() for match in re.finditer(r"[.\[]", key[:1000])]):
         has, value = locate(row, key[:cut])
         if has:
             return key[:cut], value

@@ -243,7 +243,7 @@ def check_texts(sheets: Iterable[Sheet], leaves: Collection[str], name: str) -> 
     """Yield a problem for each label `value` without a text at one of the `leaves`, paths of single values.
 
     >>> sheet = Sheet("a", "ada", labels={"total": Label("value"), "lines": Label("value")})
-    >>> [one.where for one in check_texts([sheet], {"total"}, "x.jsonl")]
+    >>> [problem.where for problem in check_texts([sheet], {"total"}, "x.jsonl")]
     ["x.jsonl: 'a' by 'ada': total"]
     """
     for sheet in sheets:
@@ -322,6 +322,6 @@ def labels_lines(sheets: Iterable[Sheet]) -> Iterator[str]:
     >>> print(*labels_lines([Sheet("a", "ada")]), end="")
     {"version": 1, "id": "a", "reviewer": "ada", "sheet": 0, "blind": false, "labels": {}}
     """
-    for sheet in sorted(sheets, key=lambda one: (one.document, one.slot, one.reviewer)):
+    for sheet in sorted(sheets, key=lambda sheet: (sheet.document, sheet.slot, sheet.reviewer)):
         row = {"version": VERSION, **msgspec.to_builtins(sheet)}
         yield json.dumps(row, ensure_ascii=False).encode("utf-8", "backslashreplace").decode() + "\n"

@@ -64,8 +64,8 @@ def format_of(name: str) -> str:
     >>> format_of("pdf/case_1.PDF"), format_of("a.docx.json"), format_of("a.json"), format_of("1.0")
     ('pdf', 'docx', '', '')
     """
-    found = _FORMAT.search(name)
-    return found[1].lower() if found else ""
+    match = _FORMAT.search(name)
+    return match[1].lower() if match else ""
 
 
 def join_names(
@@ -93,9 +93,9 @@ def join_names(
     owners: dict[str, str] = {}
     for way in WAYS:
         earlier = set(owners.values())
-        found = {name: way(PurePath(normalize("NFC", name))) for name in names if name not in owners}
+        forms = {name: way(PurePath(normalize("NFC", name))) for name in names if name not in owners}
         owners |= {
-            name: wanted[own] for name, own in found.items() if own in wanted and wanted[own] not in earlier
+            name: wanted[own] for name, own in forms.items() if own in wanted and wanted[own] not in earlier
         }
     if owners:
         rest = (
@@ -105,7 +105,7 @@ def join_names(
         )
         return Joined({**owners, **rest.owners}, note=rest.note)
     joined = (_by_fold(names, ids, *way) for way in _LOOSE_WAYS)
-    return next((one for one in joined if one.owners), None) or (
+    return next((joining for joining in joined if joining.owners), None) or (
         _by_part(names, ids) if may_be_part else Joined()
     )
 
@@ -146,10 +146,10 @@ def _by_fold(
         named[fold(part(text))].append(text)
     same = [form for form in own if form and len(own[form]) == len(named.get(form, ())) == 1]
     owners = {named[form][0]: own[form][0] for form in same}
-    return Joined(owners, note=_told(owners, f" by its {noun}"))
+    return Joined(owners, note=_describe_owners(owners, f" by its {noun}"))
 
 
-def _told(owners: Mapping[str, str], how: str = "") -> str:
+def _describe_owners(owners: Mapping[str, str], how: str = "") -> str:
     """Return a sentence on names that are taken for other ids; empty for none."""
     if not owners:
         return ""
@@ -167,17 +167,17 @@ def _shared_ending(names: Sequence[str]) -> int:
     return len(ending[0]) if ending else 0
 
 
-def _by_part(names: Sequence[str], ids: Sequence[str], known: Mapping[str, str] = {}) -> Joined:
+def _by_part(names: Sequence[str], ids: Sequence[str], earlier: Mapping[str, str] = {}) -> Joined:
     """Return the names in which the ids of gold stand without their common ending, if that is clear.
 
-    `known` are the ids of some names, which no other name has then.
+    `earlier` are the ids of some names, which no other name has then.
     """
     cut = _shared_ending(ids)
     cores: dict[str, list[str]] = defaultdict(list)
     for own in ids:
         cores[own[: len(own) - cut]].append(own)
     lengths = sorted({len(core) for core in cores} - {0})
-    stems = {name: PurePath(name).stem for name in names if name not in known}
+    stems = {name: PurePath(name).stem for name in names if name not in earlier}
     fits = {
         name: [own for core in _parts(stem, lengths) if core in cores for own in cores[core]]
         for name, stem in stems.items()
@@ -187,11 +187,11 @@ def _by_part(names: Sequence[str], ids: Sequence[str], known: Mapping[str, str] 
     if end and all(len(own) == 1 for own in whole.values()):  # `a_raw` and `a_b_raw` of `a` and `a_b`
         fits = whole
     owners = {name: own[0] for name, own in fits.items() if own}
-    is_sure = all(len(own) <= 1 for own in fits.values()) and not find_twins({**known, **owners})
-    left = len({*ids} - {*known.values(), *owners.values()})
+    is_sure = all(len(own) <= 1 for own in fits.values()) and not find_twins({**earlier, **owners})
+    left = len({*ids} - {*earlier.values(), *owners.values()})
     if not owners or not is_sure or (left and len(owners) < len(stems)):
         return Joined()
-    return Joined(owners, note=_told(owners))
+    return Joined(owners, note=_describe_owners(owners))
 
 
 def _parts(stem: str, lengths: Sequence[int]) -> Iterator[str]:
@@ -262,8 +262,8 @@ def _splits(name: str, pattern: str, lengths: Sequence[int] | None = None) -> It
     ends = {at for at in range(len(name) + 1) if re.fullmatch(after, name[at:])}
     for start in range(len(name)):
         if re.fullmatch(before, name[:start]):
-            known = ends if lengths is None else ends.intersection(start + length for length in lengths)
-            yield from (name[start:end] for end in known if end > start and "/" not in name[start:end])
+            candidates = ends if lengths is None else ends.intersection(start + length for length in lengths)
+            yield from (name[start:end] for end in candidates if end > start and "/" not in name[start:end])
 
 
 def _regex(pattern: str) -> str:
@@ -280,7 +280,9 @@ def find_twins(owners: Mapping[str, str], readings: Mapping[str, str] | None = N
     for names in groups.values():
         formats = [format_of(name) for name in names]
         alike = [
-            name for name, one in zip(names, formats, strict=True) if "" in formats or formats.count(one) > 1
+            name
+            for name, form in zip(names, formats, strict=True)
+            if "" in formats or formats.count(form) > 1
         ]
         twins += [alike] if len(names) > 1 and alike else []
     return twins
@@ -308,8 +310,8 @@ def describe_near(names: Sequence[str], ids: Sequence[str]) -> list[str]:
     >>> describe_near(["a/IMAGE_001.PNG"], ["image_001.png"])
     ["'a/IMAGE_001.PNG' may be gold's 'image_001.png' (same letters and digits)"]
     """
-    found = islice(suggest(names, ids), MAX_LISTED)
-    return [f"{name!r} may be gold's {other!r} (same {noun})" for name, other, noun in found]
+    suggestions = islice(suggest(names, ids), MAX_LISTED)
+    return [f"{name!r} may be gold's {other!r} (same {noun})" for name, other, noun in suggestions]
 
 
 def describe_leftovers(names: Sequence[str], missing: Sequence[str]) -> list[str]:
@@ -361,11 +363,11 @@ class Matching(Struct, frozen=True, eq=False):
     @property
     def systems(self) -> Mapping[str, tuple[str, ...]]:
         """Return the names of each system's predictions: its own, or those of its repeated runs."""
-        found: dict[str, tuple[str, ...]] = {}
+        systems: dict[str, tuple[str, ...]] = {}
         for name in self.predictions:
             system = self.repeats[name].system if name in self.repeats else name
-            found[system] = (*found.get(system, ()), name)
-        return found
+            systems[system] = (*systems.get(system, ()), name)
+        return systems
 
     def __len__(self) -> int:
         return len(self.gold)
@@ -381,9 +383,9 @@ class Matching(Struct, frozen=True, eq=False):
         positions: dict[str, Positions] = {}
         for system, where in self.positions.items():
             here = where[chosen]
-            found = here >= 0
-            sources[system] = self.predictions[system].take(here[found])
-            positions[system] = np.where(found, np.cumsum(found) - 1, -1)
+            has_prediction = here >= 0
+            sources[system] = self.predictions[system].take(here[has_prediction])
+            positions[system] = np.where(has_prediction, np.cumsum(has_prediction) - 1, -1)
         missing = {system: int((where < 0).sum()) for system, where in positions.items()}
         return replace(
             self,
@@ -421,7 +423,7 @@ def match(
     if problems:
         raise ProblemsError(problems)
     joined = {system: join_ids(gold, source, form) for system, source in predictions.items()}
-    is_shared = any(one.is_shared for one in joined.values())
+    is_shared = any(joining.is_shared for joining in joined.values())
     gold, chosen = _share(gold, joined.values(), chosen) if is_shared else (gold, chosen)
     place_of = {name: position for position, name in enumerate(gold.ids)}
     positions: dict[str, Positions] = {}
@@ -487,15 +489,15 @@ def _join_by_key(gold: Source, source: Source) -> Joined:
         for key, value in (record.data or {}).items():
             if (text := id_text(value)) is not None:
                 values.setdefault(key, {})[record.id] = text
-    found = []
+    candidates = []
     distinct = ((key, texts) for key, texts in values.items() if len({*texts.values()}) == len(texts))
     for key, texts in distinct:
         named = join_names([*texts.values()], gold.ids, may_be_part=False).owners
         owners = {name: named[text] for name, text in texts.items() if text in named}
         if 2 * len(owners) > len(source):
-            told = _told(owners, f", which is its {key}")
-            found.append(Joined(owners, note=f"no id equals a gold id; {told}"))
-    return found[0] if len(found) == 1 else Joined()
+            sentence = _describe_owners(owners, f", which is its {key}")
+            candidates.append(Joined(owners, note=f"no id equals a gold id; {sentence}"))
+    return candidates[0] if len(candidates) == 1 else Joined()
 
 
 def _share(
@@ -503,8 +505,8 @@ def _share(
 ) -> tuple[Source, Positions | None]:
     """Return gold once for each document that it belongs to, under the document's id, and what is chosen."""
     documents: dict[str, dict[str, None]] = {name: {} for name in gold.ids}
-    for one in joined:
-        for name, own in one.owners.items():
+    for joining in joined:
+        for name, own in joining.owners.items():
             documents[own][name] = None
     pairs = [(at, name) for at, own in enumerate(gold.ids) for name in sorted(documents[own]) or [own]]
     places = np.array([at for at, _ in pairs], dtype=np.int64)
@@ -583,11 +585,11 @@ def _read_batch(matching: Matching, chosen: Sequence[int]) -> Batch:
     predictions: dict[str, tuple[Record | None, ...]] = {}
     for system, source in matching.predictions.items():
         where = matching.positions[system][np.asarray(chosen, dtype=np.int64)]
-        found = tuple(where[where >= 0].tolist())
-        key = (id(source.rows), found)
+        positions = tuple(where[where >= 0].tolist())
+        key = (id(source.rows), positions)
         if key not in rows:
-            rows[key] = source.rows.read(found)
-        records = iter(source.open(found, rows[key]))
+            rows[key] = source.rows.read(positions)
+        records = iter(source.open(positions, rows[key]))
         predictions[system] = tuple(next(records) if position >= 0 else None for position in where.tolist())
     return Batch(tuple(record.id for record in gold), tuple(gold), predictions, matching.repeats)
 
@@ -703,10 +705,10 @@ def _describe(part: Matching, system: str, source: Source) -> list[Problem]:
 def _refuse(gold: Source, system: str, source: Source, hints: Sequence[str]) -> None:
     ours = ", ".join(map(repr, gold.ids[:3])) or "none"
     theirs = ", ".join(map(repr, source.ids[:3])) or "none"
-    told = f" {'. '.join(hints[:3])}." if hints else ""
+    advice = f" {'. '.join(hints[:3])}." if hints else ""
     raise NothingEvaluatedError(
         f"no prediction by {system} has the id of a gold document: {gold.label} has {ours}; {source.label} "
-        f"has {theirs}.{told}"
+        f"has {theirs}.{advice}"
     )
 
 

@@ -365,16 +365,16 @@ def convert_members(
     ({'total': 5, 'thumbnail': {'without JSON': 'bytes'}}, ())
     """
     lost: list[str] = []
-    found: dict[str, Json] = {}
+    converted: dict[str, Json] = {}
     for name, value in zip(_names(members), members.values(), strict=True):
         is_read = not read_keys or name in read_keys
         try:
-            found[name] = to_json(value, 1, lost if is_read else None)
+            converted[name] = to_json(value, 1, lost if is_read else None)
         except UnplainError as error:
             if is_read:
                 raise
-            found[name] = {WITHOUT_JSON: str(error)}
-    return found, WITH_LOSSES if lost else ()
+            converted[name] = {WITHOUT_JSON: str(error)}
+    return converted, WITH_LOSSES if lost else ()
 
 
 def keys_of_json(objects: Sequence[Any]) -> set[str] | None:
@@ -389,13 +389,13 @@ def keys_of_json(objects: Sequence[Any]) -> set[str] | None:
     """
     if set(map(type, objects)) - {dict}:
         return None
-    found = set[str]()
+    all_keys = set[str]()
     lists = list[Any]()
     for _ in range(MAX_DEPTH):
         keys = set[Any]().union(*objects)
         if set(map(type, keys)) - {str}:
             return None
-        found |= keys
+        all_keys |= keys
         members = [*chain.from_iterable(map(dict.values, objects))]
         step = min(len(keys), _MOST_COLUMNS) or 1  # the members of a key, where all objects have all keys
         columns = [*(members[at::step] for at in range(step)), [*chain.from_iterable(lists)]]
@@ -409,7 +409,7 @@ def keys_of_json(objects: Sequence[Any]) -> set[str] | None:
             if list in kinds:
                 lists += [item for item in column if item.__class__ is list]
         if not objects and not lists:
-            return found
+            return all_keys
     return None
 
 
@@ -533,9 +533,9 @@ def _members(value: Any) -> Mapping[Any, Any] | Iterable[Any] | None:
     if isinstance(value, type | bytes | bytearray | memoryview):
         return None
     if dataclasses.is_dataclass(value):
-        return {one.name: getattr(value, one.name) for one in dataclasses.fields(value)}
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     if hasattr(value, "__attrs_attrs__"):
-        return {str(one.name): getattr(value, one.name) for one in value.__attrs_attrs__}
+        return {str(attribute.name): getattr(value, attribute.name) for attribute in value.__attrs_attrs__}
     if isinstance(value, Struct):
         names = zip(value.__struct_encode_fields__, value.__struct_fields__, strict=True)
         return {str(shown): getattr(value, name) for shown, name in names}

@@ -142,20 +142,20 @@ class HeldRows(SourceRows, Struct, frozen=True, eq=False):
     """Rows in memory: JSON texts as bytes, or values. `places` are the parts of places after the label."""
 
     label: str
-    held: tuple[Any, ...]
+    rows: tuple[Any, ...]
     places: tuple[str, ...]
-    columns: ClassVar[tuple[str, ...]] = ("held", "places")
+    columns: ClassVar[tuple[str, ...]] = ("rows", "places")
 
     def place(self, position: int) -> str:
         return f"{self.label}{self.places[position]}"
 
     def read(self, positions: Sequence[int]) -> list[Row]:
-        held = [self.held[position] for position in positions]
-        if set(map(type, held)) == {bytes}:
-            return decode_rows(held)
+        rows = [self.rows[position] for position in positions]
+        if set(map(type, rows)) == {bytes}:
+            return decode_rows(rows)
         return [
             decode_json(row) if isinstance(row, bytes) else row if isinstance(row, Row) else Row(row)
-            for row in held
+            for row in rows
         ]
 
 
@@ -227,10 +227,12 @@ def _to_text(data: bytes | Exception, encoding: str | None) -> bytes | Row:
         return Row(None, problem=f"cannot be read ({error})")
     if not data.strip(b"\0 \t\r\n\xef\xbb\xbf\xff\xfe"):
         return Row(None, problem="is empty")
-    found = encoding or detect_encoding(data)
-    if found is None:
+    own_encoding = encoding or detect_encoding(data)
+    if own_encoding is None:
         return Row(None, problem="its encoding cannot be recognized")
-    return data if found == "utf-8" else data.decode(found, "replace").encode("utf-8", "replace")
+    return (
+        data if own_encoding == "utf-8" else data.decode(own_encoding, "replace").encode("utf-8", "replace")
+    )
 
 
 def _settle(text: bytes, row: Row, takes_text: bool) -> Row:
@@ -248,7 +250,7 @@ def read_lines(source: Input, options: SourceOptions) -> Contents:
     """Return the contents of a file with one JSON value per line. Blank lines are skipped."""
     path = source.as_utf8()
     starts, lengths, numbers = array("q"), array("q"), array("q")
-    found: list[str | None] = []
+    ids: list[str | None] = []
     problems: list[Problem] = []
     read_id = id_reader(options.names)
     size = 0
@@ -258,16 +260,16 @@ def read_lines(source: Input, options: SourceOptions) -> Contents:
         starts.append(start)
         lengths.append(len(line))
         numbers.append(number)
-        found.append(name)
+        ids.append(name)
         if problem is not None and (options.is_gold or name is None):
             problems.append(
                 Problem(f"{source.label}:{number}", problem, "correct or remove the line", "not_json")
             )
-    if problems and len(problems) == len(found):
+    if problems and len(problems) == len(ids):
         raise ProblemsError(cap_problems(problems))
     of_starts, of_lengths, of_numbers = (np.array(column, np.int64) for column in (starts, lengths, numbers))
     rows = SlicedRows(path, source.label, of_starts, of_lengths, of_numbers, source.spool, size, source.url)
-    return Contents(rows, found, problems)
+    return Contents(rows, ids, problems)
 
 
 def _walk(path: Path) -> Iterator[tuple[int, int, bytes]]:
@@ -331,9 +333,9 @@ def recover_id(line: bytes, names: Sequence[str]) -> str | None:
             pattern = rb'"%s"\s{0,20}:\s{0,20}("[^"\\]{0,1000}"|-?\d{1,30}(?=[,}\s]))' % re.escape(
                 name.encode("utf-8", "replace")
             )
-            found = re.search(pattern, part)
-            if found:
-                return id_text(decode_json(found[1]).value)
+            match = re.search(pattern, part)
+            if match:
+                return id_text(decode_json(match[1]).value)
     return None
 
 
@@ -365,8 +367,8 @@ def find_set(
 
     `is_named` says that the values stand under a key of `_NAMES`.
 
-    >>> found = find_set([{"results": {"inv-1": {"total": 5}, "inv-2": {"total": 6}}}], SourceOptions())
-    >>> found.form, found.names
+    >>> documents = find_set([{"results": {"inv-1": {"total": 5}, "inv-2": {"total": 6}}}], SourceOptions())
+    >>> documents.form, documents.names
     ("records under their ids, in 'results'", ['inv-1', 'inv-2'])
     """
     couples = [value for value in values if isinstance(value, list) and len(value) == 2]
@@ -375,13 +377,13 @@ def find_set(
     objects = [value for value in values if isinstance(value, dict)]
     if len(objects) < len(values) or not objects:
         return None
-    found = _keyed([pair for value in objects for pair in value.items()], options, is_named)
-    if found is not None or len(objects) > 1:
-        return found
+    documents = _keyed([pair for value in objects for pair in value.items()], options, is_named)
+    if documents is not None or len(objects) > 1:
+        return documents
     [value] = objects
-    found = _in_columns(value, options)
-    if found is not None or depth == _DEEPEST or not _own_keys(options).isdisjoint(value):
-        return found
+    documents = _in_columns(value, options)
+    if documents is not None or depth == _DEEPEST or not _own_keys(options).isdisjoint(value):
+        return documents
     sets = {key: inner for key in value if (inner := _under(value, key, options, depth)) is not None}
     lists = {key: inner for key, inner in sets.items() if isinstance(value[key], list)}
     answers = {key: inner for key, inner in sets.items() if _are_answers(inner.records, options)}
@@ -402,7 +404,7 @@ def _under(value: dict[str, Json], key: str, options: SourceOptions, depth: int)
         return None
     schema = value.get("schema")
     if isinstance(schema, dict) and schema.get("primaryKey") == ["index"]:  # of pandas, not of the records
-        records = [{name: one for name, one in record.items() if name != "index"} for record in records]
+        records = [{name: member for name, member in record.items() if name != "index"} for record in records]
     names = [find_id(record, options.names or ID_NAMES) for record in records]
     if _fields(options):
         is_set = _are_alike(records, options)
@@ -452,7 +454,7 @@ def _in_columns(value: dict[str, Any], options: SourceOptions) -> DocumentSet | 
         labels = list(cells[0])
         fields = _fields(options)
         are_rows = labels == list(map(str, range(len(labels)))) or not all(map(str.isdigit, labels))
-        holds_objects = any(isinstance(one, dict) for cell in cells for one in cell.values())
+        holds_objects = any(isinstance(member, dict) for cell in cells for member in cell.values())
         is_table = are_rows and not (holds_objects or options.is_tree or _look_like_ids(list(value)))
         if fields:
             is_table = not (fields - options.nested).isdisjoint(value)
@@ -533,8 +535,10 @@ def read_records(source: Input, options: SourceOptions) -> Contents:
     _note_form(source, documents.form)
     repairs = tuple(dict.fromkeys(repair for row in rows for repair in row.repairs))
     places = [f"{documents.place}[{at if name is None else name}]" for at, name in enumerate(documents.names)]
-    held = [Row(record, repairs) for record in documents.records]
-    return Contents(HeldRows(source.label, tuple(held), tuple(places)), documents.names, contents.problems)
+    record_rows = [Row(record, repairs) for record in documents.records]
+    return Contents(
+        HeldRows(source.label, tuple(record_rows), tuple(places)), documents.names, contents.problems
+    )
 
 
 def read_log(source: Input, options: SourceOptions) -> Contents:
@@ -575,17 +579,17 @@ def _has_lines(source: Input) -> bool:
 def _values_of(text: str, most: int | None = None) -> list[bytes] | None:
     """Return the objects that stand behind one another in a text, the first ones only if there is a limit."""
     decoder, at = json.JSONDecoder(), 0
-    found: list[bytes] = []
+    objects: list[bytes] = []
     try:
-        while at < len(text) and len(found) != most:
+        while at < len(text) and len(objects) != most:
             value, end = decoder.raw_decode(text, at)
             if not isinstance(value, dict):
                 return None
-            found.append(text[at:end].encode("utf-8", "replace"))
+            objects.append(text[at:end].encode("utf-8", "replace"))
             at = _GAP.match(text, end).end()  # type: ignore[union-attr]
     except (ValueError, RecursionError):
         return None
-    return found
+    return objects
 
 
 def read_array(source: Input, options: SourceOptions) -> Contents:
@@ -622,8 +626,8 @@ def read_array(source: Input, options: SourceOptions) -> Contents:
         for at, (_, why) in enumerate(named)
         if why is not None and options.is_gold
     ]
-    held = HeldRows(source.label, tuple(items), tuple(f"[{at}]" for at in range(len(items))))
-    return Contents(held, [name for name, _ in named], problems)
+    item_rows = HeldRows(source.label, tuple(items), tuple(f"[{at}]" for at in range(len(items))))
+    return Contents(item_rows, [name for name, _ in named], problems)
 
 
 def _items_of(data: bytes) -> list[bytes] | None:

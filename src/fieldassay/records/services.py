@@ -269,8 +269,8 @@ def _of_line(row: Mapping[str, Any], line: BatchLine) -> Response:
     body = next((body for body in _BODIES if _has(content, body.in_batch or body.signs)), None)
     if body is None:
         return Response(line.kind, error="its body is not a known kind of response")
-    found = _of_body(content, body)
-    return Response(line.kind, found.answers, found.usage, found.error)
+    response = _of_body(content, body)
+    return Response(line.kind, response.answers, response.usage, response.error)
 
 
 def _of_body(row: Mapping[str, Any], body: Body) -> Response:
@@ -378,23 +378,27 @@ _BESIDE = frozenset({
 """The keys of an object with only a value, its confidence and the place where the value was found."""
 
 
-class Taken(Struct):
+class ValueObjects(Struct):
     """The yield of the value objects of one record: confidences by path, and the names of the steps."""
 
     confidences: dict[str, float] = field(default_factory=dict)
     repairs: set[str] = field(default_factory=set)
 
 
-def take_values(data: dict[str, Json], scalars: Scalars, taken: Taken, path: str = "") -> dict[str, Json]:
+def take_values(
+    data: dict[str, Json], scalars: Scalars, value_objects: ValueObjects, path: str = ""
+) -> dict[str, Json]:
     """Return a record with plain values in place of objects such as `{"value": 5, "confidence": 0.9}`.
 
     Only at fields that have a single value in the spec.
 
-    >>> taken = Taken()
-    >>> take_values({"total": {"value": 5, "confidence": 0.9}}, {"total": None}, taken), taken.confidences
-    ({'total': 5}, {'total': 0.9})
+    >>> value_objects = ValueObjects()
+    >>> take_values({"total": {"value": 5, "confidence": 0.9}}, {"total": None}, value_objects)
+    {'total': 5}
+    >>> value_objects.confidences
+    {'total': 0.9}
     """
-    found = data
+    record = data
     for name, value in data.items():
         here = f"{path}.{name}" if path else name
         kind = value.__class__
@@ -403,29 +407,29 @@ def take_values(data: dict[str, Json], scalars: Scalars, taken: Taken, path: str
             and name not in scalars
             and scalars.get(name.removesuffix(SUFFIX), "") is None
         ):
-            if _note_confidence(value, here.removesuffix(SUFFIX), taken):
-                taken.repairs.add("confidence_beside")
-                found = {key: member for key, member in found.items() if key != name}
+            if _note_confidence(value, here.removesuffix(SUFFIX), value_objects):
+                value_objects.repairs.add("confidence_beside")
+                record = {key: member for key, member in record.items() if key != name}
         elif (kind is dict or kind is list) and name in scalars:
-            inner = _take(value, scalars[name], taken, here)
+            inner = _take(value, scalars[name], value_objects, here)
             if inner is not value:
-                found = {**found, name: inner}
-    return found
+                record = {**record, name: inner}
+    return record
 
 
-def _take(value: Any, scalars: Scalars | None, taken: Taken, path: str) -> Json:
+def _take(value: Any, scalars: Scalars | None, value_objects: ValueObjects, path: str) -> Json:
     if isinstance(value, list):
-        items = [_take(item, scalars, taken, f"{path}[{at}]") for at, item in enumerate(value)]
+        items = [_take(item, scalars, value_objects, f"{path}[{at}]") for at, item in enumerate(value)]
         return value if all(new is old for new, old in zip(items, value, strict=True)) else items
     if not isinstance(value, dict):
         return value  # type: ignore[no-any-return]
     key = _value_key(value, scalars)
     if key is None:
-        return value if scalars is None else take_values(value, scalars, taken, path)
+        return value if scalars is None else take_values(value, scalars, value_objects, path)
     inner: Json = value[key]
-    taken.repairs.add("value_object")
-    _note_confidence(_confidence_of(value), path, taken)
-    return inner if scalars is None else _take(inner, scalars, taken, path)
+    value_objects.repairs.add("value_object")
+    _note_confidence(_confidence_of(value), path, value_objects)
+    return inner if scalars is None else _take(inner, scalars, value_objects, path)
 
 
 def _confidence_of(value: Mapping[str, Any]) -> Any:
@@ -456,13 +460,13 @@ def _value_key(value: Mapping[str, Json], scalars: Scalars | None) -> str | None
     return None if isinstance(value[keys[0]], dict) else keys[0]
 
 
-def _note_confidence(value: Json, path: str, taken: Taken) -> bool:
+def _note_confidence(value: Json, path: str, value_objects: ValueObjects) -> bool:
     """Return whether a value is a confidence in numbers, which is then kept; one in words is only noted."""
     number = read_confidence(value)
     if number is not None:
-        taken.confidences[path] = number
+        value_objects.confidences[path] = number
     elif isinstance(value, str) and value.strip():
-        taken.repairs.add("confidence_in_words")
+        value_objects.repairs.add("confidence_in_words")
     return number is not None
 
 

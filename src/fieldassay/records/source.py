@@ -202,8 +202,8 @@ def _settle_ids(label: str, contents: Contents, options: SourceOptions) -> Sourc
             label, f"{what} (first in {rows.place(lost[0])})", "give every record an id", "unmatched"
         )
         problems = problems if options.is_gold else [left_out, *problems]
-        kept = np.delete(np.arange(len(ids), dtype=np.int64), lost)
-        rows, ids = rows.take(kept), [ids[position] for position in kept.tolist()]
+        positions = np.delete(np.arange(len(ids), dtype=np.int64), lost)
+        rows, ids = rows.take(positions), [ids[position] for position in positions.tolist()]
     if problems and options.is_gold:
         raise ProblemsError(cap_problems(problems))
     if options.is_gold and not ids:
@@ -223,9 +223,9 @@ def _no_id_key(label: str, rows: Sequence[Mapping[str, Any]], names: Sequence[st
     is_missing = bool(keys) and names[0] not in keys
     remedy = nearest(names[0], keys) if is_missing else "give every record an id: text or number"
     if usual := [name for name in ID_NAMES if name in keys and name not in names][:1]:
-        given = " ".join(f"--id-key {shlex.quote(name)}" for name in (*names[:8], *usual))
+        id_options = " ".join(f"--id-key {shlex.quote(name)}" for name in (*names[:8], *usual))
         near = f"; {remedy}" if remedy.startswith("did you mean") else ""
-        remedy = f"if {usual[0]!r} is the id there: {given}{near}"
+        remedy = f"if {usual[0]!r} is the id there: {id_options}{near}"
     remedy = remedy.replace("one of: ", "its keys: ")
     if len(rows) == 1:
         remedy += "; or give a folder of files that are named by their ids"
@@ -318,7 +318,7 @@ def _check_values(label: str, rows: Sequence[Mapping[str, Any]], options: Source
 
 def _remedy_of_key(key: str, rows: Sequence[Mapping[str, Any]]) -> str:
     """Return the keys at the deepest place of a path reached by any of the rows."""
-    place, value = max((deepest(row, key) for row in rows), key=lambda found: len(found[0]))
+    place, value = max((deepest(row, key) for row in rows), key=lambda pair: len(pair[0]))
     if not place:
         return nearest(key, {name for row in rows for name in row}) if any(rows) else ""
     if isinstance(value, dict):
@@ -388,7 +388,9 @@ def read_memory(label: str, records: Any, options: SourceOptions) -> Contents:
     if index is not None:
         ids = [id_text(_plain_key(key)) for key in index]
     else:  # a record has an id, also where the rest of it cannot be read
-        whole = [row if row.problem is None else Row(one) for row, one in zip(rows, records, strict=True)]
+        whole = [
+            row if row.problem is None else Row(record) for row, record in zip(rows, records, strict=True)
+        ]
         ids = find_ids(whole, options.names)
     problems = [
         Problem(f"{label}[{at}]", row.problem, "correct the record", "not_json")
@@ -429,8 +431,8 @@ def are_runs(records: Any) -> bool:
     return (
         isinstance(records, list | tuple)
         and bool(records)
-        and all(isinstance(one, str | Path | list | tuple) or hasattr(one, "columns") for one in records)
-        and not any(hasattr(one, "_fields") for one in records)
+        and all(isinstance(run, str | Path | list | tuple) or hasattr(run, "columns") for run in records)
+        and not any(hasattr(run, "_fields") for run in records)
     )
 
 
@@ -510,7 +512,7 @@ def split_variants(system: str, source: Source) -> dict[str, Source]:
     records = source.fetch(variants.pop(None, [])) if len(variants) > 1 else []
     lost = [record for record in records if record.data is None]
     unnamed = [record for record in records if record.data is not None]
-    own = next((found for variant, found in variants.items() if system.endswith(f"/{variant}")), None)
+    own = next((positions for variant, positions in variants.items() if system.endswith(f"/{variant}")), None)
     is_named = len(unnamed) < sum(map(len, variants.values()))
     if None in variants or not is_named or not _are_apart(source, variants) or not (is_repeating or own):
         return {system: source}

@@ -68,7 +68,7 @@ class Columns(Struct, frozen=True):
     def of(cls, header: Sequence[str], options: SourceOptions) -> Columns:
         """Return the columns of a header; a declared name and an id are one key, whatever they look like."""
         steps = tuple(_steps(name, options) for name in header)
-        lists = dict.fromkeys(found[0] for found in steps if any(isinstance(step, int) for step in found))
+        lists = dict.fromkeys(path[0] for path in steps if any(isinstance(step, int) for step in path))
         nested = tuple(name in options.nested or name.partition(".")[0] in options.nested for name in header)
         return cls(tuple(header), steps, nested, tuple(lists))
 
@@ -115,10 +115,10 @@ def _put(row: dict[str, Any], name: str, steps: tuple[Step, ...], value: Json) -
         return
     inner: Any = row
     for step, after in pairwise(steps):
-        made: dict[Any, Any] = _Items() if isinstance(after, int) else {}
-        inner = inner.setdefault(step, made)
+        container: dict[Any, Any] = _Items() if isinstance(after, int) else {}
+        inner = inner.setdefault(step, container)
         if type(inner) is not type(
-            made
+            container
         ):  # a column `vendor` beside a column `vendor.name`: both stay as they are
             row[name] = value
             return
@@ -156,8 +156,8 @@ class ItemColumns(Struct, frozen=True):
 
     def item(self, cells: Cells) -> dict[str, Json] | None:
         """Return the item of a row, None if all its cells are blank."""
-        found = self.columns.nest([cells[at] for at in self.positions])
-        return None if is_blank(found) else found
+        item = self.columns.nest([cells[at] for at in self.positions])
+        return None if is_blank(item) else item
 
 
 def find_items(header: Sequence[str], options: SourceOptions) -> tuple[ItemColumns, ...]:
@@ -181,8 +181,8 @@ def find_items(header: Sequence[str], options: SourceOptions) -> tuple[ItemColum
                 break
     inner = SourceOptions(id_names=())
     return tuple(
-        ItemColumns(path, tuple(found), Columns.of(list(found.values()), inner))
-        for path, found in places.items()
+        ItemColumns(path, tuple(names), Columns.of(list(names.values()), inner))
+        for path, names in places.items()
     )
 
 
@@ -252,7 +252,11 @@ def _item_columns(
 ) -> tuple[Sequence[ItemColumns], list[int], list[Problem]]:
     """Return the columns of items, the others, and a note on those of items by their values alone."""
     items = find_items(table.header, options)
-    own = {at: name for one in items for at, name in zip(one.positions, one.columns.names, strict=True)}
+    own = {
+        at: name
+        for item_columns in items
+        for at, name in zip(item_columns.positions, item_columns.columns.names, strict=True)
+    }
     others = [at for at in range(len(table.header)) if at not in own]
     paths = [path for path, _ in options.item_lists] or ([] if options.declared else [LIST])
     varying = [
@@ -273,17 +277,17 @@ def _item_columns(
     return [ItemColumns(path, tuple(own), columns)], [at for at in others if at not in varying], [note]
 
 
-def _differences(table: HeadedRows, others: Sequence[int], name: str, found: Sequence[int]) -> list[Problem]:
-    first = table.rows[found[0]]
+def _differences(table: HeadedRows, others: Sequence[int], name: str, rows: Sequence[int]) -> list[Problem]:
+    first = table.rows[rows[0]]
     return [
         Problem(
             f"{table.label}{table.places[at]}",
             f"column {table.header[other]!r} is {table.rows[at][other]!r}, and {first[other]!r} in the "
-            f"first row of {name!r}{table.places[found[0]]}",
+            f"first row of {name!r}{table.places[rows[0]]}",
             "make them equal, or leave it blank after the first row",
             "unequal_rows",
         )
-        for at in found[1:]
+        for at in rows[1:]
         for other in others
         if not is_blank(table.rows[at][other]) and _same(table.rows[at][other]) != _same(first[other])
     ]
@@ -295,15 +299,15 @@ def _same(cell: Json) -> Json:
 
 def _record(
     table: HeadedRows,
-    found: Sequence[int],
+    rows: Sequence[int],
     others: Sequence[int],
     columns: Columns,
     items: Sequence[ItemColumns],
 ) -> dict[str, Json]:
-    record = columns.nest([table.rows[found[0]][at] for at in others])
-    for one in items:
-        values = [item for at in found if (item := one.item(table.rows[at])) is not None]
-        *folders, last = one.path.split(".")
+    record = columns.nest([table.rows[rows[0]][at] for at in others])
+    for item_columns in items:
+        values = [item for at in rows if (item := item_columns.item(table.rows[at])) is not None]
+        *folders, last = item_columns.path.split(".")
         inner = record
         for folder in folders:
             inner = inner.setdefault(folder, {})  # type: ignore[assignment]
@@ -380,8 +384,10 @@ def hold_table(table: HeadedRows, options: SourceOptions) -> Contents:
             Row(columns.nest(cells), problem=fault) for cells, fault in zip(table.rows, faults, strict=True)
         ]
         places = list(table.places)
-    held = tuple(Row(None, problem=row.problem) if row.problem else row for row in rows)
-    return Contents(TableRows(table.label, held, tuple(places)), find_ids(rows, options.names), ragged, notes)
+    table_rows = tuple(Row(None, problem=row.problem) if row.problem else row for row in rows)
+    return Contents(
+        TableRows(table.label, table_rows, tuple(places)), find_ids(rows, options.names), ragged, notes
+    )
 
 
 # Tables as people lay them out: a title above the names, names in two rows, totals below.
@@ -457,7 +463,7 @@ def _find_header(
     all of it text, an id or a field or the name of numbers among it, and above it nothing but titles.
     """
     first = [_name(cell) for cell in rows[0]]
-    known = frozenset(name.casefold() for name in (*names, *declared) if name)
+    folded_names = frozenset(name.casefold() for name in (*names, *declared) if name)
     if all(first) and len(first) >= max(map(len, rows[1 : MOST_TITLES + 1]), default=0):
         return 0, 1, first
     for top in range(min(MOST_TITLES, len(rows) - 1)):
@@ -470,10 +476,10 @@ def _find_header(
                 [text for text, name in zip_longest(map(_text, cells), header) if text and text != name]
                 for cells in rows[:top]
             ]
-            are_titles = 2 * max(map(len, titles), default=0) <= len(header) and known.isdisjoint(
+            are_titles = 2 * max(map(len, titles), default=0) <= len(header) and folded_names.isdisjoint(
                 text.casefold() for texts in titles for text in texts
             )
-            is_sure = not known.isdisjoint(map(str.casefold, header)) or _names_numbers(header, below)
+            is_sure = not folded_names.isdisjoint(map(str.casefold, header)) or _names_numbers(header, below)
             if len(header) > 1 and are_titles and is_sure:
                 return top, depth, header
     return 0, 1, first
@@ -549,7 +555,7 @@ def _is_total(text: str) -> bool:
 
 def _are_sums(cells: Cells, above: Sequence[Cells]) -> bool:
     """Return whether a cell is the sum of two or more numbers above it, and no number in the row is not."""
-    found = False
+    has_sum = False
     for at, cell in enumerate(cells):
         total = _amount(cell)
         values = [value for row in above if at < len(row) and (value := _amount(row[at])) is not None]
@@ -557,8 +563,8 @@ def _are_sums(cells: Cells, above: Sequence[Cells]) -> bool:
             continue
         if abs(sum(values) - total) > Decimal("0.005") * len(values):
             return False
-        found = True
-    return found
+        has_sum = True
+    return has_sum
 
 
 def _amount(cell: Any) -> Decimal | None:
@@ -641,14 +647,14 @@ def hold_frame(label: str, frame: pl.DataFrame, options: SourceOptions) -> Conte
     """Return the rows of a Polars frame; ids come from the first id column in which a row has one."""
     if options.group:
         return hold_table(table_of(label, frame.columns, frame.rows()), options)
-    found: list[str | None] = [None] * frame.height
+    ids: list[str | None] = [None] * frame.height
     names = [name for name in options.names if name in frame.columns]
     for name in reversed(names or ["id"] * ({"id", PREDICTION_KEY} <= {*frame.columns})):
         for position, value in enumerate(frame[name].to_list()):
-            found[position] = id_text(value) or found[position]
+            ids[position] = id_text(value) or ids[position]
     numbers = np.arange(1, frame.height + 1, dtype=np.int64)
     columns = Columns.of(frame.columns, options)
-    return Contents(FrameRows(label, frame, numbers, columns, options.read_keys), found)
+    return Contents(FrameRows(label, frame, numbers, columns, options.read_keys), ids)
 
 
 def table_of(label: str, names: Sequence[str], rows: Iterable[Sequence[Any]]) -> HeadedRows:

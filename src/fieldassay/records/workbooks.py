@@ -83,10 +83,10 @@ def read_workbook(source: Input, options: SourceOptions) -> Contents:
             "pyo3_runtime",
         ):
             raise
-        told = (str(error).splitlines() or [type(error).__name__])[0][:200]
+        reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
         raise problem(
             source.label,
-            f"not an Excel workbook that can be read ({told})",
+            f"not an Excel workbook that can be read ({reason})",
             "save it again, or save the sheet as CSV",
             "bad_workbook",
         ) from None
@@ -220,19 +220,19 @@ def _sheets(archive: zipfile.ZipFile) -> dict[str, str]:
     """Return the parts of the archive that hold the sheets, by the sheets' names, in order."""
     root = ElementTree.fromstring(archive.read("xl/workbook.xml"))
     relations = ElementTree.fromstring(archive.read("xl/_rels/workbook.xml.rels"))
-    targets = {one.get("Id"): str(one.get("Target")) for one in relations}
-    found = {}
-    for one in root.iter():
-        if one.tag.rpartition("}")[2] == "sheet":
+    targets = {relation.get("Id"): str(relation.get("Target")) for relation in relations}
+    parts = {}
+    for element in root.iter():
+        if element.tag.rpartition("}")[2] == "sheet":
             target = targets[
-                one.get(_RELATION) or next(value for key, value in one.items() if key.endswith("}id"))
+                element.get(_RELATION) or next(value for key, value in element.items() if key.endswith("}id"))
             ]
             part = target.lstrip("/") if target.startswith("/") else str(PurePosixPath("xl") / target)
             if "worksheets" in part:  # a chart has no cells
-                found[str(one.get("name"))] = part
-    if not found:
+                parts[str(element.get("name"))] = part
+    if not parts:
         raise ValueError("it has no sheet")
-    return found
+    return parts
 
 
 def _extent(archive: zipfile.ZipFile, part: str) -> int:
@@ -327,13 +327,13 @@ def _styles(archive: zipfile.ZipFile) -> dict[bytes, str]:
 
 def _place(attributes: bytes) -> tuple[int, int]:
     """Return the row and the column of a cell, from 0."""
-    found = _PLACE.search(attributes)
-    if found is None:
+    match = _PLACE.search(attributes)
+    if match is None:
         raise ValueError("its cells do not say where they stand")
     column = 0
-    for letter in found[1]:
+    for letter in match[1]:
         column = column * 26 + letter - 64
-    return int(found[2]) - 1, column - 1
+    return int(match[2]) - 1, column - 1
 
 
 def _hold(label: str, cells: list[list[Any]], options: SourceOptions, notes: list[Problem]) -> Contents:

@@ -89,11 +89,11 @@ def parse_name(name: str) -> RunName | None:
     >>> parse_name("my-run") is None
     True
     """
-    found = _NAME.fullmatch(name)
-    if found is None:
+    match = _NAME.fullmatch(name)
+    if match is None:
         return None
     try:
-        return RunName(datetime.strptime(found[1], _STAMP).replace(tzinfo=UTC), found[3])
+        return RunName(datetime.strptime(match[1], _STAMP).replace(tzinfo=UTC), match[3])
     except ValueError:
         return None
 
@@ -113,8 +113,8 @@ def identify(*parts: bytes) -> str:
 def _safe(name: str, otherwise: str) -> str:
     """Return a name with all but letters, digits, `.`, `_` and `-` replaced; never empty, no leading dot."""
     text = unicodedata.normalize("NFC", "".join(islice(name, _LOOKED_AT)))
-    kept = "".join(char if char.isalnum() or char in "._-" else "-" for char in text)
-    return _clip(re.sub(r"-{2,}", "-", kept).strip("-._"), MOST_BYTES) or otherwise
+    plain = "".join(char if char.isalnum() or char in "._-" else "-" for char in text)
+    return _clip(re.sub(r"-{2,}", "-", plain).strip("-._"), MOST_BYTES) or otherwise
 
 
 def _clip(text: str, most: int) -> str:
@@ -338,13 +338,13 @@ def find_run(reference: str, store: Path) -> Path:
             "unknown_run",
         )
     places = list_places(store)
-    found = _find(reference, places)
-    if len(found) == 1:
-        return found[0]
-    if found:
-        named = ", ".join(folder.name for folder in found[:_MOST_NAMED])
+    folders = _find(reference, places)
+    if len(folders) == 1:
+        return folders[0]
+    if folders:
+        named = ", ".join(folder.name for folder in folders[:_MOST_NAMED])
         raise _not_found(
-            reference, f"means {len(found)} runs: {named}", "write more of the name", "unclear_run"
+            reference, f"means {len(folders)} runs: {named}", "write more of the name", "unclear_run"
         )
     names = {LATEST, *(place.id or place.path.name for place in places[:_MOST_NAMED])}
     remedy = nearest(reference, names) if places else "the store is empty"
@@ -470,19 +470,19 @@ def _git(folder: Path, *arguments: str) -> str | None:
         if not name.startswith(_UNTRUSTED) or name == "GIT_CEILING_DIRECTORIES"
     }
     # a partial clone fetches what it lacks, by a program that its settings name
-    alone = {"GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1", "LC_ALL": "C"}
+    settings = {"GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1", "LC_ALL": "C"}
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             [program, "-C", str(folder), *_LOCKED, *arguments],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=SECONDS,
             check=False,
-            env=inherited | alone,
+            env=inherited | settings,
         )
     except (OSError, ValueError, subprocess.SubprocessError):
         return None
-    return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else None
+    return process.stdout.decode("utf-8", "replace") if process.returncode == 0 else None
 
 
 # A run on disk: a folder with a result's estimates, documents and evidence, complete or not there at all.

@@ -77,13 +77,15 @@ def unusable_answers(columns: Sequence[str]) -> pl.Expr:
     """Return the problem of a document's answer as a whole; null for an answer that could be judged."""
     import polars as pl
 
-    found = pl.lit(None, dtype=pl.String)
+    problem_name = pl.lit(None, dtype=pl.String)
     for name, (column, wanted) in reversed(ANSWERS.items()):
         if column in columns:
-            found = (
-                pl.when((pl.col(column).cast(pl.Float64) > 0) == wanted).then(pl.lit(name)).otherwise(found)
+            problem_name = (
+                pl.when((pl.col(column).cast(pl.Float64) > 0) == wanted)
+                .then(pl.lit(name))
+                .otherwise(problem_name)
             )
-    return found
+    return problem_name
 
 
 def mark_failed_answers(evidence: pl.LazyFrame | None, documents: pl.DataFrame | None) -> pl.LazyFrame | None:
@@ -225,8 +227,8 @@ class Run(Struct, frozen=True, eq=False, dict=True):
     @property
     def digests(self) -> Mapping[str, str | None]:
         """Return the digests of the basis of the numbers: of each of the `PARTS`, None where not recorded."""
-        known = self.file.digests or {}
-        return {part: known.get(part) or None for part in PARTS}
+        digests = self.file.digests or {}
+        return {part: digests.get(part) or None for part in PARTS}
 
     @property
     def systems(self) -> tuple[str, ...]:
@@ -242,7 +244,7 @@ class Run(Struct, frozen=True, eq=False, dict=True):
         if self.damage:
             return DAMAGED
         systems = self.file.counts.systems.values()
-        if systems and all(one.classes.get("scored") == 0 for one in systems):
+        if systems and all(system.classes.get("scored") == 0 for system in systems):
             return NOTHING
         return PARTIAL if parts_of(self.facts) else COMPLETE
 
@@ -341,19 +343,23 @@ class Run(Struct, frozen=True, eq=False, dict=True):
 
         if field is None and not slice_:
             return self.headline
-        names = FIELD_METRICS if field is not None else [one.metric for one in self.headline[:1]]
+        names = FIELD_METRICS if field is not None else [estimate.metric for estimate in self.headline[:1]]
         estimates = () if self.damage else self.estimates.estimates
-        found = (
-            tuple(one for one in estimates if (one.metric, one.field, one.slice) == (name, field, slice_))
+        choices = (
+            tuple(
+                estimate
+                for estimate in estimates
+                if (estimate.metric, estimate.field, estimate.slice) == (name, field, slice_)
+            )
             for name in names
         )
-        return next(filter(None, found), ())
+        return next(filter(None, choices), ())
 
     @cached_property
     def bound(self) -> tuple[tuple[BoundMetric, ...], tuple[BoundMetric, ...], Vocabulary]:
         """Return the metrics that compare systems, the other kept metrics, and the spec's vocabulary."""
-        kept = self.file.kept
-        if kept is None:
+        metrics = self.file.kept
+        if metrics is None:
             raise self._incomparable(
                 "does not say what its systems can be compared by", "score it again with this version"
             )
@@ -361,7 +367,7 @@ class Run(Struct, frozen=True, eq=False, dict=True):
         try:
             compared, also = (
                 tuple(bind_metric(parse_metric(text), vocabulary) for text in texts)
-                for texts in (kept.compared, kept.also)
+                for texts in (metrics.compared, metrics.also)
             )
         except ValueError as error:
             what = f"was compared by a metric that this version lacks ({str(error)[:200]})"
@@ -379,12 +385,14 @@ class Run(Struct, frozen=True, eq=False, dict=True):
         if not (self.folder / STATISTICS).is_file():
             raise self._incomparable("keeps no statistics of its documents", "score it again with --out")
         check_unchanged(self.folder, self.facts, STATISTICS)
-        drawn = self.file.bootstrap
-        if drawn is None:
+        bootstrap = self.file.bootstrap
+        if bootstrap is None:
             raise self._incomparable(
                 "does not say how its intervals were drawn", "score it again with this version"
             )
-        wanted = dict.fromkeys(statistic for one in (*metrics, *also) for statistic in list_parts(one.recipe))
+        wanted = dict.fromkeys(
+            statistic for metric in (*metrics, *also) for statistic in list_parts(metric.recipe)
+        )
         try:
             systems = read_statistics(self.folder / STATISTICS, tuple(wanted))
         except (OSError, ValueError) as error:
@@ -393,14 +401,14 @@ class Run(Struct, frozen=True, eq=False, dict=True):
             (),
             systems,
             tuple(self.file.slices),
-            drawn.replicates,
-            drawn.seed,
-            drawn.level,
+            bootstrap.replicates,
+            bootstrap.seed,
+            bootstrap.level,
             vocabulary,
             self.statistics.correction,
             self.statistics.cluster,
         )
-        return replace(data, metrics=tuple(one for one in metrics if data.can_compare(one)))
+        return replace(data, metrics=tuple(metric for metric in metrics if data.can_compare(metric)))
 
     @property
     def spec(self) -> RecordedSpec:
@@ -460,20 +468,20 @@ def read_runs(runs: Iterable[Path | Run], read: Callable[[Run], T]) -> list[T]:
     Raises `ProblemsError` with all problems of all runs, and for a run that is given twice.
     """
     problems: list[Problem] = []
-    found: list[T] = []
+    results: list[T] = []
     seen: set[Path] = set()
-    for one in runs:
-        folder = one.folder if isinstance(one, Run) else one
+    for run in runs:
+        folder = run.folder if isinstance(run, Run) else run
         try:
             if folder.resolve() in seen:
                 raise problem(folder, "is given twice", "name each run once", "duplicate")
             seen.add(folder.resolve())
-            found.append(read(one if isinstance(one, Run) else Run.open(one)))
+            results.append(read(run if isinstance(run, Run) else Run.open(run)))
         except ProblemsError as error:
             problems += error.problems
     if problems:
         raise ProblemsError(problems)
-    return found
+    return results
 
 
 # What a store holds: its runs as their folders tell them, damaged ones too.
@@ -509,12 +517,12 @@ def load_run(folder: Path) -> Run:
     try:
         facts = read_run(folder)
     except ProblemsError as error:
-        one = error.problems[0]
-        what = one.what.removeprefix("is not a run: ")
+        first_problem = error.problems[0]
+        what = first_problem.what.removeprefix("is not a run: ")
         what = (
             what
-            if one.kind == "run_folder"
-            else f"{Path(one.where).name}: {what.removeprefix('is damaged: ')}"
+            if first_problem.kind == "run_folder"
+            else f"{Path(first_problem.where).name}: {what.removeprefix('is damaged: ')}"
         )
         return Run(folder, {}, what)
     return Run(folder, facts, _find_damage(folder, facts))
@@ -524,9 +532,9 @@ def _find_damage(folder: Path, facts: Mapping[str, Any]) -> str:
     """Return the damage to the files of a run: one is missing, or differs in size from the recorded one."""
     for name, size in {METRICS: None, **(facts.get("files") or {})}.items():
         try:
-            found = (folder / str(name)).stat().st_size
+            actual_size = (folder / str(name)).stat().st_size
         except (OSError, ValueError):
             return f"{name} is missing"
-        if size is not None and found != size:
-            return f"{name} has {found:,} bytes; it was written with {size}"
+        if size is not None and actual_size != size:
+            return f"{name} has {actual_size:,} bytes; it was written with {size}"
     return ""

@@ -48,24 +48,25 @@ class Sweep(Brief, Struct, frozen=True):
     @property
     def is_complete(self) -> bool:
         """Whether every system attempted every document."""
-        return all(one.is_complete for one in self.extractions.values())
+        return all(extraction.is_complete for extraction in self.extractions.values())
 
     @property
     def is_interrupted(self) -> bool:
         """Whether the user stopped it: systems that were still to come are not among the extractions."""
         return any(
-            (one.manifest["stop"] or {}).get("kind") == "interrupted" for one in self.extractions.values()
+            (extraction.manifest["stop"] or {}).get("kind") == "interrupted"
+            for extraction in self.extractions.values()
         )
 
     def summary_text(self) -> str:
         """Return the content of `sweep.json`: manifests, effects, command and machine."""
-        told = {
+        summary = {
             **WRITTEN,
             "schema_version": 1,
-            "systems": {name: dict(one.manifest) for name, one in self.extractions.items()},
-            "effects": [one.to_dict() for one in self.effects],
+            "systems": {name: dict(extraction.manifest) for name, extraction in self.extractions.items()},
+            "effects": [effect.to_dict() for effect in self.effects],
             "notes": list(self.notes),
             "command": list(self.command),
             "host": describe_host(),
         }
-        return msgspec.json.format(msgspec.json.encode(told), indent=1).decode() + "\n"
+        return msgspec.json.format(msgspec.json.encode(summary), indent=1).decode() + "\n"

@@ -53,10 +53,10 @@ class PredictedRows(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def _positions(self) -> Mapping[str, list[int]]:
-        found: dict[str, list[int]] = defaultdict(list)
+        positions: dict[str, list[int]] = defaultdict(list)
         for position, name in enumerate(self.source.ids):
-            found[self.key(name)].append(position)
-        return found
+            positions[self.key(name)].append(position)
+        return positions
 
     def key(self, name: str) -> str:
         """Return the document of the run to which a prediction with this id belongs, in the form of ids."""
@@ -77,8 +77,8 @@ class PredictedRows(Struct, frozen=True, eq=False, dict=True):
 
     def read(self, document: str, repeat: int | None) -> dict[str, Evidence]:
         """Return the evidence of a document by path."""
-        evidence = read_evidence(self.row(document, repeat))
-        return {make_printable(path): one for path, one in evidence.items()}
+        by_path = read_evidence(self.row(document, repeat))
+        return {make_printable(path): evidence for path, evidence in by_path.items()}
 
 
 class ValueSources(Struct, frozen=True, eq=False, dict=True):
@@ -94,23 +94,25 @@ class ValueSources(Struct, frozen=True, eq=False, dict=True):
         """Return whether any system is an extraction whose sources can be read."""
         return bool(self._extracted)
 
-    def of_row(self, row: Mapping[str, Any], known: dict[Any, dict[str, Evidence]]) -> SourceOfValue:
+    def of_row(self, row: Mapping[str, Any], by_document: dict[Any, dict[str, Evidence]]) -> SourceOfValue:
         """Return the source of the predicted value in a row of evidence; [] where none is known.
 
-        `known` holds what was read of documents before.
+        `by_document` holds what was read of documents before.
         """
         path = row["pred_path"]
         extracted = self._extracted.get((row["system"], row.get("repeat")))
         if extracted is None or path is None or row["kind"] != "value":
             return []
         key = (row["system"], row["doc"], row.get("repeat"))
-        if key not in known:
-            known[key] = extracted.read(row["doc"], row.get("repeat"))
-        own = known[key].get(path)
+        if key not in by_document:
+            by_document[key] = extracted.read(row["doc"], row.get("repeat"))
+        own = by_document[key].get(path)
         if own is not None:
             return [(path, own)]
         below = (f"{path}[", f"{path}.")
-        return [(name, one) for name, one in known[key].items() if name.startswith(below)][:MOST_PARTS]
+        return [(name, evidence) for name, evidence in by_document[key].items() if name.startswith(below)][
+            :MOST_PARTS
+        ]
 
     def document_of_row(self, row: Mapping[str, Any]) -> ExtractedDocument | None:
         """Return the document of a row of evidence in the extraction of its system; None if it has none."""
@@ -120,16 +122,16 @@ class ValueSources(Struct, frozen=True, eq=False, dict=True):
     def documents(self, name: str) -> Iterator[ExtractedDocument]:
         """Yield a document of the run as the extractions name it that have it."""
         for extracted in self._extracted.values():
-            if (found := extracted.document(name)) is not None:
-                yield found
+            if (document := extracted.document(name)) is not None:
+                yield document
 
     def add_to(self, rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         """Yield the rows, with `source` as plain data for each value with a known one."""
-        known: dict[Any, dict[str, Evidence]] = {}
+        by_document: dict[Any, dict[str, Evidence]] = {}
         for row in rows:
-            found = self.of_row(row, known)
-            told = [{"path": path, **msgspec.to_builtins(one)} for path, one in found]
-            yield {**row, "source": told} if told else row
+            sources = self.of_row(row, by_document)
+            source_data = [{"path": path, **msgspec.to_builtins(evidence)} for path, evidence in sources]
+            yield {**row, "source": source_data} if source_data else row
 
 
 Opened: TypeAlias = "Mapping[tuple[str, int | None], PredictedRows]"
@@ -158,7 +160,7 @@ def open_predictions(
         for system, names in inputs.repeats.items()
         for number, name in enumerate(names, 1)
     }
-    found: dict[tuple[str, int | None], PredictedRows] = {}
+    rows_of: dict[tuple[str, int | None], PredictedRows] = {}
     changed: dict[str, str] = {}
     opened: dict[str, PredictedRows | str | None] = {}
     for name, folder in inputs.opened.items():
@@ -167,22 +169,23 @@ def open_predictions(
             is_wanted = reading is not None or is_extraction(Path(folder))
             digest = (inputs.sha256 or {}).get(label)
             opened[folder] = _open(folder, label, digest, reading) if is_wanted else None
-        one, (system, repeat) = opened[folder], repeats.get(name, (name, None))
-        if isinstance(one, str):
-            changed[make_printable(system)] = one
-        elif one is not None:
-            found[make_printable(system), repeat] = replace(one, form=ID_FORMS.get(form, str))
+        predicted_rows, (system, repeat) = opened[folder], repeats.get(name, (name, None))
+        if isinstance(predicted_rows, str):
+            changed[make_printable(system)] = predicted_rows
+        elif predicted_rows is not None:
+            rows_of[make_printable(system), repeat] = replace(predicted_rows, form=ID_FORMS.get(form, str))
     named = frozenset(documents)
     by_name = {
-        key: one
-        for key, one in found.items()
-        if form not in ID_FORMS or (form == "exact" and named.isdisjoint(map(one.key, one.source.ids)))
+        key: predicted_rows
+        for key, predicted_rows in rows_of.items()
+        if form not in ID_FORMS
+        or (form == "exact" and named.isdisjoint(map(predicted_rows.key, predicted_rows.source.ids)))
     }
     joined = _join(inputs, spec, by_name, named) if by_name else {}
     if isinstance(joined, str):
-        rest = {key: one for key, one in found.items() if key not in by_name}
+        rest = {key: predicted_rows for key, predicted_rows in rows_of.items() if key not in by_name}
         return rest, changed | {system: joined for system, _ in by_name}
-    return found | joined, changed
+    return rows_of | joined, changed
 
 
 def _join(
@@ -196,14 +199,19 @@ def _join(
             return unknown
         plan = read_plan(RecordedSpec(spec))
         gold = open_gold(plan, inputs.gold)
-        joined = {key: join_ids(gold, one.source, plan.spec.data.match_ids) for key, one in rows.items()}
+        joined = {
+            key: join_ids(gold, predicted_rows.source, plan.spec.data.match_ids)
+            for key, predicted_rows in rows.items()
+        }
     except (FieldassayError, OSError, ValueError):
         return unknown
-    owned = {make_printable(own) for one in joined.values() for own in one.owners.values()}
-    is_shared = any(one.is_shared for one in joined.values()) or owned.isdisjoint(documents)
+    owned = {make_printable(own) for joining in joined.values() for own in joining.owners.values()}
+    is_shared = any(joining.is_shared for joining in joined.values()) or owned.isdisjoint(documents)
     return {
-        key: replace(rows[key], owners={name: name if is_shared else own for name, own in one.owners.items()})
-        for key, one in joined.items()
+        key: replace(
+            rows[key], owners={name: name if is_shared else own for name, own in joining.owners.items()}
+        )
+        for key, joining in joined.items()
     }
 
 
@@ -245,15 +253,15 @@ def document_of_run(run: Run, document: str) -> DocumentExplanation:
     )
 
 
-def _with_sources(run: Run, found: DocumentExplanation) -> DocumentExplanation:
+def _with_sources(run: Run, explanation: DocumentExplanation) -> DocumentExplanation:
     """Return the explanation with the `source` of each predicted value, for systems that were extracted."""
     sources = open_value_sources(run.inputs, run.spec.text, run.documents["doc"].to_list())
-    rows = tuple(sources.add_to(found.rows))
+    rows = tuple(sources.add_to(explanation.rows))
     remarks = {
-        system: (*found.remarks.get(system, ()), f"the source of its values is not shown: {why}")
+        system: (*explanation.remarks.get(system, ()), f"the source of its values is not shown: {why}")
         for system, why in sources.changed.items()
     }
-    return replace(found, rows=rows, remarks={**found.remarks, **remarks})
+    return replace(explanation, rows=rows, remarks={**explanation.remarks, **remarks})
 
 
 _CLAIMS = {

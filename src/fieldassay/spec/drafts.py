@@ -175,7 +175,7 @@ class _Column(Struct):
     def __post_init__(self) -> None:
         words = set(re.split(r"[\W_]+", re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", self.name[:_LONGEST]).lower()))
         words |= {word.removesuffix("s") for word in words}
-        kinds = {kind for kind, known in _WORDS.items() if words & {*known.split()}}
+        kinds = {kind for kind, vocabulary in _WORDS.items() if words & {*vocabulary.split()}}
         texts = [value for value in self.counts if isinstance(value, str)]
         self.has_plus = any(text.startswith("+") for text in texts)
         kinds |= {kind for mark, kind in (("%", "rate"), ("#", "code")) if mark in self.name}
@@ -457,7 +457,7 @@ class _Walk(Struct):
 
     def fields(self, members: Mapping[str, Sightings], place: Place = ()) -> tuple[Field, ...]:
         """Return the fields that fit the sightings of an object's members."""
-        found = []
+        fields = []
         for name, seen in members.items():
             at = (*place, "fields", name)
             inferred, remarks = self._shaped(name, seen, at)
@@ -467,8 +467,8 @@ class _Walk(Struct):
                 text = json.dumps(sample, ensure_ascii=False)
                 fact += f"; e.g. {text}" if len(text) <= 50 else f'; e.g. {text[:46]}…"'
             self.facts[at], self.comments[at] = fact, "; ".join((fact, *remarks))
-            found.append(inferred)
-        return tuple(found)
+            fields.append(inferred)
+        return tuple(fields)
 
     def _shaped(self, name: str, seen: Sightings, place: Place) -> tuple[Field, tuple[str, ...]]:
         keys, filled, tree = len(seen.members), sum(inner.present for inner in seen.members.values()), ""

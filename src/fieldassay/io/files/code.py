@@ -50,10 +50,10 @@ def _list_project(place: Path) -> set[Path]:
     folder = place.parent
     while (folder / "__init__.py").is_file():
         folder = folder.parent
-    found = {path for depth in ("*", "*/*", "*/*/*") for path in folder.glob(f"{depth}.py")}
-    return found | {path for path in place.parent.iterdir() if path.suffix in _BESIDE}
+    files = {path for depth in ("*", "*/*", "*/*/*") for path in folder.glob(f"{depth}.py")}
+    return files | {path for path in place.parent.iterdir() if path.suffix in _BESIDE}
 
 
 def _digest(files: Iterable[Path], name: str) -> str:
-    kept = (path for path in files if path.is_file() and _INSTALLED.isdisjoint(path.parts))
-    return hashlib.sha256("\0".join([name, *sorted(map(digest_file, kept))]).encode()).hexdigest()
+    project_files = (path for path in files if path.is_file() and _INSTALLED.isdisjoint(path.parts))
+    return hashlib.sha256("\0".join([name, *sorted(map(digest_file, project_files))]).encode()).hexdigest()

@@ -140,13 +140,13 @@ def format_hidden(text: str) -> str:
     if text.isprintable():
         return text
     return _HIDDEN.sub(
-        lambda found: f"\\x{ord(found[0]):02x}" if ord(found[0]) < 256 else f"\\u{ord(found[0]):04x}", text
+        lambda match: f"\\x{ord(match[0]):02x}" if ord(match[0]) < 256 else f"\\u{ord(match[0]):04x}", text
     )
 
 
 def show_names(row: Iterable[Any]) -> list[Any]:
     """Return a row of names and numbers for display."""
-    return [format_hidden(one) if isinstance(one, str) else one for one in row]
+    return [format_hidden(cell) if isinstance(cell, str) else cell for cell in row]
 
 
 def workbook_bytes(sheets: Iterable[WorkbookTable]) -> Iterator[bytes]:

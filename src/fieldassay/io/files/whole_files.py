@@ -85,9 +85,9 @@ def check_plain(path: Path | str) -> None:
 
 
 def _check_mode(mode: int) -> None:
-    told = next(((number, told) for is_kind, number, told in _KINDS if is_kind(mode)), None)
-    if told is not None:
-        raise OSError(*told)
+    reason = next(((number, text) for is_kind, number, text in _KINDS if is_kind(mode)), None)
+    if reason is not None:
+        raise OSError(*reason)
 
 
 def open_file(path: Path | str) -> BinaryIO:
@@ -161,10 +161,10 @@ def digest_file(path: Path | str) -> str:
     ...     print(digest_file(Path(empty.name))[:16])
     e3b0c44298fc1c14
     """
-    made = hashlib.sha256()
+    digest = hashlib.sha256()
     for portion in read_portions(path):
-        made.update(portion)
-    return made.hexdigest()
+        digest.update(portion)
+    return digest.hexdigest()
 
 
 def stage_file(place: Path, portions: Iterable[bytes]) -> Path:
@@ -205,7 +205,7 @@ def list_leftovers(folder: Path) -> list[Path]:
 
     A process of another machine counts as ended a day after it last wrote.
     """
-    found = []
+    leftovers = []
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             owner = _STAGED.fullmatch(entry.name)
@@ -215,8 +215,8 @@ def list_leftovers(folder: Path) -> list[Path]:
                 is_left = not _lives(int(owner["process"]))
             else:
                 is_left = time.time() - entry.stat(follow_symlinks=False).st_mtime > _OLD_ENOUGH
-            found += [Path(entry.path)] if is_left else []
-    return sorted(found)
+            leftovers += [Path(entry.path)] if is_left else []
+    return sorted(leftovers)
 
 
 def _remove_leftovers(place: Path) -> None:
@@ -263,7 +263,10 @@ def write_whole(target: Path, portions: Iterable[str | bytes]) -> None:
     try:
         write_file(
             target,
-            (one if isinstance(one, bytes) else one.encode("utf-8", "backslashreplace") for one in portions),
+            (
+                portion if isinstance(portion, bytes) else portion.encode("utf-8", "backslashreplace")
+                for portion in portions
+            ),
         )
     except OSError as error:
         if error.filename is None or Path(error.filename).parent != target.resolve().parent:
@@ -387,14 +390,14 @@ def stage(target: Path) -> Iterator[Path]:
     staged for the same target is removed first.
     """
     _remove_leftovers(target)
-    made = [path for path in target.parents if not path.exists()]
+    parents = [path for path in target.parents if not path.exists()]
     staging = _name_staged(target)
     try:
         staging.mkdir(parents=True)
         yield staging
     finally:
         shutil.rmtree(staging, ignore_errors=True)
-        for folder in made:
+        for folder in parents:
             with contextlib.suppress(OSError):  # another process has filled or removed it
                 folder.rmdir()
 
@@ -498,12 +501,12 @@ class RepeatedKeyError(ValueError):
 
 
 def _refuse_repeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    mapping = dict(pairs)
+    if len(mapping) < len(pairs):
         seen: set[str] = set()
         key = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
         raise RepeatedKeyError(f"an object has the key {key[:80]!r} twice")
-    return found
+    return mapping
 
 
 def read_typed(data: bytes, kind: type[T], form: "JsonFormat", where: str) -> T:
@@ -610,17 +613,17 @@ class JsonFormat(Struct, frozen=True):
 
     def decode(self, path: Path, data: bytes) -> dict[str, Any]:
         """Return the document in a file's content. Raises `ProblemsError` for a wrong format or damage."""
-        held = self._parse(path, data)
-        if not isinstance(held, dict) or held.get("format") != self.name:
+        document = self._parse(path, data)
+        if not isinstance(document, dict) or document.get("format") != self.name:
             remedy = f'name the file of a {self.noun}, which says `"format": "{self.name}"`'
             raise self.refusal(path, f"is not a {self.noun} of fieldassay", remedy)
-        version = held.get("schema_version")
+        version = document.get("schema_version")
         if type(version) is not int or version != self.version:
             what = (
                 f"has version {str(version)[:20]!r} of the format, and this release reads only {self.version}"
             )
             raise self.refusal(path, what, "install the release of fieldassay that wrote it", "version")
-        return held
+        return document
 
     def encode(self, content: Mapping[str, Any]) -> bytes:
         """Return a document with the content, as indented UTF-8 JSON."""

@@ -115,26 +115,26 @@ def decode_detected(data: bytes) -> str | None:
     >>> decode_detected("für".encode("cp1252")), decode_detected(b"")
     ('für', '')
     """
-    found = detect_encoding(data)
-    if found is None:
+    encoding = detect_encoding(data)
+    if encoding is None:
         return None
-    return decode_lines(data) if found == "utf-8" else data.decode(found, "replace")
+    return decode_lines(data) if encoding == "utf-8" else data.decode(encoding, "replace")
 
 
 def _decode_japanese(data: bytes) -> str:
     """Return the text of ISO-2022-JP with the signs that NEC and IBM added, read as Windows does."""
     parts = _KANJI.split(data)
     out = [parts[0].decode("cp932", "replace")]
-    for mode, held in zip(parts[1::2], parts[2::2], strict=True):
+    for mode, portion in zip(parts[1::2], parts[2::2], strict=True):
         if mode.startswith(b"$"):
-            pairs = zip(held[::2], held[1::2], strict=False)
-            held = bytes(byte & 0xFF for row, cell in pairs for byte in (
+            pairs = zip(portion[::2], portion[1::2], strict=False)
+            portion = bytes(byte & 0xFF for row, cell in pairs for byte in (
                 (row + 1) // 2 + (0x70 if row < 0x5F else 0xB0),
                 cell + (0x7E if row % 2 == 0 else 0x1F if cell < 0x60 else 0x20),
             ))  # fmt: skip
         elif mode == b"(I":
-            held = bytes(byte | 0x80 for byte in held)
-        out.append(held.decode("cp932", "replace"))
+            portion = bytes(byte | 0x80 for byte in portion)
+        out.append(portion.decode("cp932", "replace"))
     return "".join(out)
 
 

@@ -83,9 +83,9 @@ def shorten(text: str, width: int) -> str:
     """
     if len(text) <= width:
         return text
-    kept = max(width, 3) - 1
-    tail = kept // 3 if kept > 2 else 1
-    return f"{text[: kept - tail]}…{text[-tail:]}"
+    room = max(width, 3) - 1
+    tail = room // 3 if room > 2 else 1
+    return f"{text[: room - tail]}…{text[-tail:]}"
 
 
 def clip(text: str | None, width: int = 40) -> str:
@@ -144,7 +144,11 @@ def format_pair(gold: str | None, pred: str | None, width: int = 40) -> tuple[st
     if gold is None or pred is None or max(len(gold), len(pred)) <= width + 2:
         return _both(gold, pred, width)
     first = next(
-        (at for at, (one, other) in enumerate(zip(gold, pred, strict=False)) if one != other),
+        (
+            at
+            for at, (gold_char, pred_char) in enumerate(zip(gold, pred, strict=False))
+            if gold_char != pred_char
+        ),
         min(len(gold), len(pred)),
     )
     start = max(0, min(first - width // 3, max(len(gold), len(pred)) - width - 1))
@@ -251,7 +255,7 @@ def _brief(value: Any) -> str:
     if (
         isinstance(value, tuple)
         and len(value) <= _MOST_SHOWN
-        and all(isinstance(one, _SCALARS) for one in value)
+        and all(isinstance(member, _SCALARS) for member in value)
     ):
         return f"({', '.join(map(_brief, value))})"
     return f"<{len(value):,}>" if isinstance(value, Sized) else f"<{type(value).__name__}>"
@@ -269,7 +273,7 @@ class Unchanging(dict[str, Any]):
 
     def __init__(self, values: Mapping[str, Any]) -> None:
         super().__init__(
-            {name: Unchanging(one) if isinstance(one, dict) else one for name, one in values.items()}
+            {name: Unchanging(value) if isinstance(value, dict) else value for name, value in values.items()}
         )
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:

@@ -182,10 +182,10 @@ class Worker:
             raise WorkerStartError(f"a worker process did not start: {error}") from None
         self._is_ready = True
 
-    def _send(self, told: bytes) -> None:
+    def _send(self, message: bytes) -> None:
         assert self._process.stdin is not None
         try:
-            write_frame(self._process.stdin, told)
+            write_frame(self._process.stdin, message)
         except (OSError, ValueError):
             raise self._ended() from None
 

@@ -154,13 +154,13 @@ def value_documents(
     ]
     numbers = {name: columns.number(name) for name in dict.fromkeys(names)}
     values |= {"leaves": leaves, "matches": matches, "perfect": perfect}
-    values |= {name: values for name, values in own.items() if name not in numbers}
+    values |= {name: column for name, column in own.items() if name not in numbers}
     statistics = {
         statistic: PackedSum.pack(_keep(columns, statistic, is_by_field))
         for statistic, is_by_field in (kept_statistics or {}).items()
     }
     packed_values, packed_numbers = (
-        Packed[str, Floats]({name: PackedFloats.pack(values) for name, values in each.items()})
+        Packed[str, Floats]({name: PackedFloats.pack(column) for name, column in each.items()})
         for each in (values, numbers)
     )
     return DocumentValues(

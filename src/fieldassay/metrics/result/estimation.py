@@ -519,7 +519,7 @@ def settle_slices(slices: Mapping[SliceKey, SliceSums], replicates: int) -> dict
 
 # Sums -> estimates: every value with its n, its interval and its marks.
 
-_Drawn: TypeAlias = tuple[float, float, int]
+_Interval: TypeAlias = tuple[float, float, int]
 
 _ROUNDING = 1e-9
 
@@ -755,15 +755,15 @@ def _bound_all(drafts: Sequence[_Draft], level: float) -> list[_Bounds]:
     """Return the interval of each draft, with one computation of the percentiles of all replicates."""
     replicates = [each for draft in drafts for each in draft.replicates]
     percentiles = percentile_intervals(np.stack(replicates), level) if replicates else None
-    triples: Iterator[_Drawn] = iter(
+    intervals: Iterator[_Interval] = iter(
         zip(percentiles.low.tolist(), percentiles.high.tolist(), percentiles.dropped.tolist(), strict=True)
         if percentiles is not None
         else ()
     )
-    return [_bound_one(draft, level, [next(triples) for _ in draft.replicates]) for draft in drafts]
+    return [_bound_one(draft, level, [next(intervals) for _ in draft.replicates]) for draft in drafts]
 
 
-def _bound_one(draft: _Draft, level: float, intervals: Sequence[_Drawn]) -> _Bounds:
+def _bound_one(draft: _Draft, level: float, intervals: Sequence[_Interval]) -> _Bounds:
     if isinstance(draft.bound.recipe, Quantile) and draft.families is None:
         return _bound_quantile(draft, draft.bound.recipe, level)
     if not intervals or draft.value is None:

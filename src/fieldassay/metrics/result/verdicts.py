@@ -75,9 +75,9 @@ class Comparison(Brief, Struct, frozen=True):
         """Return the same comparison with the better system as the second, where one is shown to be better.
 
         >>> interval = (-0.3, -0.1)
-        >>> found = Comparison("f1", None, {}, ("a", "b"), (0.8, 0.6), -0.2, interval, 0.95, 0.001, 0.001,
+        >>> worse = Comparison("f1", None, {}, ("a", "b"), (0.8, 0.6), -0.2, interval, 0.95, 0.001, 0.001,
         ...     1.0, 0, 9, 1, 10, "exchange", "worse")
-        >>> found.best_last.systems, found.best_last.difference, found.best_last.interval
+        >>> worse.best_last.systems, worse.best_last.difference, worse.best_last.interval
         (('b', 'a'), 0.2, (0.1, 0.3))
         """
         return self.turned if self.verdict == "worse" and self.difference is not None else self

@@ -116,8 +116,8 @@ def unseen_weights(seed: int, replicates: int) -> npt.NDArray[np.float64]:
     wrong. The draws are the quantiles in random order, since with independent ones the bound of a perfect run
     moves with the seed. They are in steps of 2^-24: the last bits of a logarithm differ between processors.
 
-    >>> drawn = unseen_weights(0, 2000)
-    >>> round(float(np.abs(drawn).mean()), 2), int((drawn > 0).sum()), round(float(drawn.max()), 1)
+    >>> weight = unseen_weights(0, 2000)
+    >>> round(float(np.abs(weight).mean()), 2), int((weight > 0).sum()), round(float(weight.max()), 1)
     (1.0, 1000, 7.6)
     """
     order = np.argsort(draw_words(document_keys([""], seed) ^ _UNSEEN, 0, replicates)[0], kind="stable")
@@ -416,8 +416,8 @@ def quantile_replicates(
     Percentiles of these are the values at which the interval of the share below them ends at `share`
     (Woodruff 1952).
 
-    >>> _, drawn = quantile_replicates(np.arange(4.0), document_keys("aabb", 0), 0.5, unseen_weights(0, 800))
-    >>> sorted(set(drawn.tolist()))
+    >>> _, ends = quantile_replicates(np.arange(4.0), document_keys("aabb", 0), 0.5, unseen_weights(0, 800))
+    >>> sorted(set(ends.tolist()))
     [-1e+300, 0.0, 1.0, 2.0, 3.0, 1e+300]
     """
     keys, place = np.unique(owners, return_inverse=True)

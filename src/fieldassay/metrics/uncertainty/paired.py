@@ -355,8 +355,8 @@ class Spread(Struct, frozen=True, dict=True):
     ) -> "Spread":
         """Return the spread of documents: their differences, and the same less the mean difference.
 
-        >>> found = Spread.measure(np.array([1.0, 0, 0, 0]), np.array([0.75, -0.25, -0.25, -0.25]))
-        >>> found.variance, found.each, found.differing, found.effective
+        >>> spread = Spread.measure(np.array([1.0, 0, 0, 0]), np.array([0.75, -0.25, -0.25, -0.25]))
+        >>> spread.variance, spread.each, spread.differing, spread.effective
         (0.25, 1.0, 1, 4.0)
         """
         n, sizes = len(differences), np.abs(differences)

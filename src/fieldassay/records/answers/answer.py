@@ -63,12 +63,14 @@ def count_readable(value: Json, fields: ObjectNode | None, wrap: str | None = No
         return 0
     count = 0
     for child, names in fields.keyed():
-        given = (
+        member = (
             value
             if not child.path
             else next((value[name] for name in names if value.get(name) is not None), None)
         )
-        count += count_readable(given, child) if isinstance(child, ObjectNode) else _is_readable(given, child)
+        count += (
+            count_readable(member, child) if isinstance(child, ObjectNode) else _is_readable(member, child)
+        )
     return count
 
 
@@ -144,13 +146,13 @@ def count_declared(value: Json, declared: frozenset[str], wrap: str | None = Non
     return int(isinstance(value, list) and wrap is not None and wrap in declared)
 
 
-def are_apart(taken: Json, others: Iterable[Json], declared: frozenset[str]) -> bool:
-    """Return whether another object has declared keys, and none of those of the taken object, which has some.
+def are_apart(best: Json, others: Iterable[Json], declared: frozenset[str]) -> bool:
+    """Return whether another object has declared keys, and none of those of the best one, which has some.
 
     >>> are_apart({"shop": "Oak"}, [{"total": 5}], frozenset({"shop", "total"}))
     True
     """
-    keys = declared & taken.keys() if isinstance(taken, dict) else frozenset()
+    keys = declared & best.keys() if isinstance(best, dict) else frozenset()
     if not keys or keys == declared:
         return False
     return any(
@@ -169,15 +171,17 @@ def find_wrapped(value: Json, declared: frozenset[str], depth: int = 3) -> dict[
     """
     if not isinstance(value, dict) or not depth or _has_keys(value, declared):
         return {}
-    found: dict[str, Json] = {}
+    wrapped: dict[str, Json] = {}
     for key, member in value.items():
         if isinstance(member, str) and member.lstrip().startswith("{"):
             member = decode_json(member.encode("utf-8", "replace")).value
         if isinstance(member, dict) and _has_keys(member, declared):
-            found[key] = member
+            wrapped[key] = member
         else:
-            found |= {f"{key}.{at}": inner for at, inner in find_wrapped(member, declared, depth - 1).items()}
-    return found
+            wrapped |= {
+                f"{key}.{at}": inner for at, inner in find_wrapped(member, declared, depth - 1).items()
+            }
+    return wrapped
 
 
 def _has_keys(value: dict[str, Json], declared: frozenset[str]) -> bool:
@@ -199,10 +203,10 @@ def unwrap(
     >>> unwrap({"first": {"total": 5}, "second": {"total": 6}}, frozenset({"total"}))[1]
     ('several_wrapped',)
     """
-    inner, done = unwrap_call(value, declared, fields)
+    inner, repairs = unwrap_call(value, declared, fields)
     is_tree = fields is not None and any(not child.path for child in fields.children)
-    if done or is_tree or not declared:
-        return inner, done
+    if repairs or is_tree or not declared:
+        return inner, repairs
     wrapped = find_wrapped(value, declared)
     if len(wrapped) > 1:
         return value, ("several_wrapped",)
@@ -322,22 +326,22 @@ def split_thoughts(text: str) -> Thought:
 
 
 def _marks(text: str) -> list[re.Match[str]]:
-    found = [mark for mark, _ in zip(_MARK.finditer(text), range(MAX_MARKS), strict=False)]
-    if not found:
+    marks = [mark for mark, _ in zip(_MARK.finditer(text), range(MAX_MARKS), strict=False)]
+    if not marks:
         return []
     spans = [span for span in find_spans(text) if not span.is_inner]
-    taken = [(span.start, span.end) for span in spans if span.is_valid] + _texts(text, spans)
-    return [mark for mark in found if not any(start < mark.start() < end for start, end in taken)]
+    places = [(span.start, span.end) for span in spans if span.is_valid] + _texts(text, spans)
+    return [mark for mark in marks if not any(start < mark.start() < end for start, end in places)]
 
 
 def _texts(text: str, spans: Sequence[Span]) -> list[tuple[int, int]]:
     """Return the places of texts with a mark in the middle of a line of broken JSON."""
     places = []
     for span in spans:
-        for found in _TEXT.finditer(text, span.start, span.end) if not span.is_valid else ():
-            mark = _MARK.search(found[0])
-            if mark is not None and "\n" not in found[0][max(0, mark.start() - 1) : mark.end() + 1]:
-                places.append(found.span())
+        for match in _TEXT.finditer(text, span.start, span.end) if not span.is_valid else ():
+            mark = _MARK.search(match[0])
+            if mark is not None and "\n" not in match[0][max(0, mark.start() - 1) : mark.end() + 1]:
+                places.append(match.span())
     return places
 
 
@@ -410,8 +414,8 @@ def parse_answer(
     record in it. A top-level list is put under the key `wrap`, or is no answer. Nothing is ever evaluated,
     and the time is bounded.
 
-    >>> found = parse_answer('Here it is:\n```json\n{"total": 67,571,}\n```')
-    >>> found.data, found.repairs
+    >>> answer = parse_answer('Here it is:\n```json\n{"total": 67,571,}\n```')
+    >>> answer.data, answer.repairs
     ({'total': '67,571'}, ('prose_around', 'code_fence', 'thousands_separator', 'trailing_comma'))
     >>> parse_answer("I cannot read this page.").problem
     "no JSON in the answer: 'I cannot read this page.'"
@@ -426,15 +430,19 @@ def parse_answer(
     if row.problem == TOO_DEEP:
         return Answer(None, problem=TOO_DEEP)
     thought = split_thoughts(stripped)
-    found = _find(thought.body, wanted)
-    if found.problem is not None and thought.unclosed:
+    body_row = _find(thought.body, wanted)
+    if body_row.problem is not None and thought.unclosed:
         within = _find(thought.unclosed, wanted)
         if within.problem is None:
             return shape(
                 _unwrapped(replace(within, repairs=("inside_thinking", *within.repairs)), wanted), wrap
             )
-    repairs = ("thinking", *found.repairs) if thought.was_there and found.problem is None else found.repairs
-    return shape(_unwrapped(replace(found, repairs=repairs), wanted), wrap)
+    repairs = (
+        ("thinking", *body_row.repairs)
+        if thought.was_there and body_row.problem is None
+        else body_row.repairs
+    )
+    return shape(_unwrapped(replace(body_row, repairs=repairs), wanted), wrap)
 
 
 def read_given(
@@ -479,8 +487,8 @@ def _settle_whole(row: Row, wanted: _Wanted) -> Answer:
 
 
 def _unwrapped(row: Row, wanted: _Wanted) -> Row:
-    value, done = unwrap(row.value, wanted.declared, wanted.fields)
-    return Row(value, (*row.repairs, *done), row.problem) if done else row
+    value, repairs = unwrap(row.value, wanted.declared, wanted.fields)
+    return Row(value, (*row.repairs, *repairs), row.problem) if repairs else row
 
 
 class _Pick(Struct, frozen=True):
@@ -608,9 +616,9 @@ def _choose(blocks: Sequence[_Block], wanted: _Wanted) -> _Block | None:
 
 def _is_better(later: _Block, best: _Block, wanted: _Wanted) -> bool:
     """Return whether a piece is rather the answer than the best of those before it."""
-    one, other = (later.declared, later.span.rank), (best.declared, best.span.rank)
-    if one != other or not later.declared:
-        return one >= other
+    later_rank, best_rank = (later.declared, later.span.rank), (best.declared, best.span.rank)
+    if later_rank != best_rank or not later.declared:
+        return later_rank >= best_rank
     return count_readable(later.record, wanted.fields, wanted.wrap) >= count_readable(
         best.record, wanted.fields, wanted.wrap
     )

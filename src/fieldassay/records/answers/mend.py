@@ -75,8 +75,8 @@ def find_enclosing(text: str, inner: Span) -> str | None:
 
 
 def _search(text: str, pattern: re.Pattern[str]) -> Iterator[Span]:
-    position, found, broken, outer_end = 0, 0, 0, 0
-    while found < MAX_SPANS:
+    position, count, broken, outer_end = 0, 0, 0, 0
+    while count < MAX_SPANS:
         start = pattern.search(text, position)
         if start is None:
             return
@@ -84,7 +84,7 @@ def _search(text: str, pattern: re.Pattern[str]) -> Iterator[Span]:
         is_list = text[span.start] == "[" and span.rank < 3
         if span.is_closed or not is_list:
             yield span
-            found += 1
+            count += 1
         if span.is_valid or (span.is_closed and broken >= MAX_BROKEN):
             position = span.end
             continue
@@ -108,11 +108,11 @@ def _read_span(text: str, start: int, is_inner: bool) -> Span:
 
 def _find_end(text: str, start: int) -> tuple[int, bool]:
     depth, position, match_token = 0, start, _BRACKET_OR_TEXT.match
-    while found := match_token(text, position):
-        position = found.end()
-        match found.lastgroup:
+    while token := match_token(text, position):
+        position = token.end()
+        match token.lastgroup:
             case "fence":
-                return found.start("fence"), False
+                return token.start("fence"), False
             case "open":
                 depth += 1
             case "close":
@@ -160,7 +160,7 @@ def rewrite(text: str) -> tuple[str, tuple[str, ...]]:
     (('{"a": 1}', ('escaped_quotes',)), ('{"a": 1}', ('full_width', 'markup')))
     """
     names: list[str] = []
-    outside = ((name, lambda text, found=found: found.sub(_plain, text)) for name, found in _OUTSIDE)
+    outside = ((name, lambda text, pattern=pattern: pattern.sub(_plain, text)) for name, pattern in _OUTSIDE)
     for name, step in (*_WHOLE, *outside):
         before, text = text, step(text)
         names += [name] if text != before else []
@@ -352,12 +352,12 @@ class _Mender(Struct):
             return '"' + _ESCAPE.sub(self.mend_escape, token[1:-1]) + '"'
         self.repairs.append({"single": "single_quotes", "curly": "curly_quotes"}[kind])
         body = _ESCAPE.sub(self.mend_escape, token.removeprefix("u")[1:-1])
-        return '"' + re.sub(r'(\\.)|"', lambda found: found[1] or '\\"', body, flags=re.DOTALL) + '"'
+        return '"' + re.sub(r'(\\.)|"', lambda match: match[1] or '\\"', body, flags=re.DOTALL) + '"'
 
-    def mend_escape(self, found: re.Match[str]) -> str:
-        escaped = found[1]
+    def mend_escape(self, match: re.Match[str]) -> str:
+        escaped = match[1]
         if escaped in '"\\/bfnrt' or (len(escaped) == 5 and escaped[0] == "u"):
-            return found[0]
+            return match[0]
         if escaped == "'":
             return "'"
         is_markdown = escaped in "_*[](){}#+-.!~>|&$%`"
@@ -422,15 +422,15 @@ def _feed(mender: _Mender, text: str) -> None:
             mender.take("comment", "")
             position = text.index("*/", position + 2) + 2
             continue
-        found = None
+        match = None
         if mender.state == VALUE and mender.stack and mender.stack[-1] == "{":
-            found = _THOUSANDS.match(text, position) or _COLONS.match(text, position)
-        kind = "bare" if found else ""
-        found = found or _TOKEN.match(text, position)
-        if found is None:
+            match = _THOUSANDS.match(text, position) or _COLONS.match(text, position)
+        kind = "bare" if match else ""
+        match = match or _TOKEN.match(text, position)
+        if match is None:
             raise _UnmendableError
-        mender.take(kind or str(found.lastgroup), found[0])
-        position = found.end()
+        mender.take(kind or str(match.lastgroup), match[0])
+        position = match.end()
 
 
 # Lists and objects written as Python writes them: what pandas makes of a column of lists.

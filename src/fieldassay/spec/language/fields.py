@@ -124,14 +124,14 @@ def parse_checks(cursor: Cursor) -> Checks:
 
     Names, options and patterns are checked at compilation. A list of relations applies to the record.
     """
-    found = []
-    given = cursor.data.get("checks")
+    checks = []
+    section = cursor.data.get("checks")
     is_short = (
-        isinstance(given, list)
-        and given
-        and all(isinstance(one, str) and _RELATION.search(one) for one in given)
+        isinstance(section, list)
+        and section
+        and all(isinstance(relation, str) and _RELATION.search(relation) for relation in section)
     )
-    for pattern, raw in {".": given}.items() if is_short else cursor.mapping("checks").items():
+    for pattern, raw in {".": section}.items() if is_short else cursor.mapping("checks").items():
         steps = (*cursor.steps, "checks", pattern)
         if raw is None or raw == []:
             cursor.report.add(steps, "names no check", _HOW_CHECKS, "missing_key")
@@ -142,8 +142,8 @@ def parse_checks(cursor: Cursor) -> Checks:
             _parse(item, place, cursor.report)
             for item, place in zip(raw if listed else [raw], places, strict=True)
         ]
-        found.append((pattern, tuple(call for call in calls if call is not None)))
-    return tuple((pattern, calls) for pattern, calls in found if calls)
+        checks.append((pattern, tuple(call for call in calls if call is not None)))
+    return tuple((pattern, calls) for pattern, calls in checks if calls)
 
 
 def _parse(raw: Any, steps: Steps, report: Report) -> Call | None:
@@ -183,8 +183,8 @@ def read_definitions(cursor: Cursor) -> tuple[Definition, ...]:
     A definition is a formula, or a mapping with `formula` and its description.
     """
     inner = Cursor(cursor.mapping("definitions"), (*cursor.steps, "definitions"), cursor.report)
-    found = (_read(name, inner) for name in inner.data)
-    return tuple(definition for definition in found if definition is not None)
+    definitions = (_read(name, inner) for name in inner.data)
+    return tuple(definition for definition in definitions if definition is not None)
 
 
 def _read(name: str, cursor: Cursor) -> Definition | None:
@@ -218,8 +218,8 @@ def _read(name: str, cursor: Cursor) -> Definition | None:
 
 def definition_data(definition: Definition) -> Any:
     """Return a definition in the spec language: its formula alone, or a mapping without defaults."""
-    given = {key: getattr(definition, key) for key in _KEYS if getattr(definition, key)}
-    return definition.formula if set(given) == {"formula"} else given
+    values = {key: getattr(definition, key) for key in _KEYS if getattr(definition, key)}
+    return definition.formula if set(values) == {"formula"} else values
 
 
 # One field of a spec, and the fields below it.
@@ -396,15 +396,15 @@ class Parser(Struct, frozen=True):
 
     def patterns(self, raw: Any, steps: Steps) -> tuple[tuple[str, Field], ...]:
         """Return the path patterns of a tree, in order, each with the field of its values."""
-        found = self.fields(raw, steps)
-        for field in found:
+        fields = self.fields(raw, steps)
+        for field in fields:
             try:
                 Pattern(field.name)
             except ValueError as error:
                 self.report.add(
                     (*steps, field.name), str(error), 'write a pattern such as "**.total"', "invalid"
                 )
-        return tuple((field.name, field) for field in found)
+        return tuple((field.name, field) for field in fields)
 
     def call(self, cursor: Cursor, key: str) -> Call | None:
         """Return the call under a key, or None."""
@@ -474,8 +474,8 @@ def is_patterns(raw: Any) -> bool:
 
 
 def _separator(cursor: Cursor) -> str | None:
-    found = cursor.text("separator")
-    if found == "":
+    separator = cursor.text("separator")
+    if separator == "":
         cursor.refuse(
             "separator",
             "an empty separator cannot split a text",
@@ -483,7 +483,7 @@ def _separator(cursor: Cursor) -> str | None:
             "invalid",
         )
         return None
-    return found
+    return separator
 
 
 def _find(cursor: Cursor) -> Find:

@@ -60,8 +60,8 @@ class DataOptions(OptionRecord, frozen=True):
         >>> DataOptions(max_unpacked="8GB").most_unpacked == 8 * 2**30
         True
         """
-        found = re.fullmatch(_SIZE, self.max_unpacked or "", re.IGNORECASE)
-        return None if found is None else int(found[1]) << 10 * " KMGT".index(found[2].upper() or " ")
+        match = re.fullmatch(_SIZE, self.max_unpacked or "", re.IGNORECASE)
+        return None if match is None else int(match[1]) << 10 * " KMGT".index(match[2].upper() or " ")
 
 
 class StatisticsOptions(OptionRecord, frozen=True):

@@ -187,8 +187,8 @@ def over_rules(own: Mapping[str, Any], rules: Mapping[str, Any], kind: Any) -> d
     """
     name = rules.get("type", kind)
     if "compare" in own and isinstance(name, str) and name in READERS:
-        kept = {*FIELD_KEYS, *option_names(READERS.load(name))}
-        rules = {key: value for key, value in rules.items() if key in kept}
+        allowed = {*FIELD_KEYS, *option_names(READERS.load(name))}
+        rules = {key: value for key, value in rules.items() if key in allowed}
     if "compare" in rules and "compare" not in own:
         rules = {**rules, "compare": without_options(rules["compare"], option_keys(own))}
     return {**rules, **own}
@@ -200,17 +200,17 @@ def without_options(raw: Any, names: Collection[str]) -> Any:
         name, _, value = raw.partition(":")
         raw = {name.strip(): value.strip()}
     if isinstance(raw, list):
-        return [without_options(one, names) for one in raw]
+        return [without_options(comparator, names) for comparator in raw]
     if not isinstance(raw, dict):
         return raw
-    kept = {}
+    rest = {}
     for key, value in raw.items():
         options = option_names(COMPARATORS.load(key)) if key in COMPARATORS else ()
         is_first_option = not isinstance(value, dict) and options[:1] and options[0] in names
         if key not in names:
-            kept[key] = {} if is_first_option else without_options(value, names)
-    bare = [key for key, value in kept.items() if value == {} and key in COMPARATORS]
-    return bare[0] if len(bare) == len(kept) == 1 else kept
+            rest[key] = {} if is_first_option else without_options(value, names)
+    bare = [key for key, value in rest.items() if value == {} and key in COMPARATORS]
+    return bare[0] if len(bare) == len(rest) == 1 else rest
 
 
 def over_protocol(
@@ -264,7 +264,10 @@ def _over_key(key: str, own: Any, below: Any) -> Any:
         said = {_without_threshold(str(text)) for text in own}
         return [*own, *(text for text in below if _without_threshold(text) not in said)]
     if key == "document_type":
-        own, below = ({"field": one} if isinstance(one, str) else one for one in (own, below))
+        own, below = (
+            {"field": definition} if isinstance(definition, str) else definition
+            for definition in (own, below)
+        )
     if not isinstance(own, dict):
         return own
     inner = {
@@ -326,17 +329,17 @@ def _over_definition(raw: Any, below: Any, kind: str | None = None) -> Any:
     Fields, items and values inside are joined, too. Of a field of another type only what says which field it
     is stays: its names, where it applies, its weight.
     """
-    own, given = as_definition(raw), as_definition(below)
-    if own is None or given is None:
+    own, base = as_definition(raw), as_definition(below)
+    if own is None or base is None:
         return raw
-    kind = given.get("type", kind or _implied_type(given))
+    kind = base.get("type", kind or _implied_type(base))
     if own.get("type", kind) != kind:
-        return {**{key: given[key] for key in _OF_ANY_TYPE if key in given}, **own}
-    both = own.keys() & given.keys()
-    inner = {key: _over_definition(own[key], given[key]) for key in both & {"items", "values"}}
+        return {**{key: base[key] for key in _OF_ANY_TYPE if key in base}, **own}
+    both = own.keys() & base.keys()
+    inner = {key: _over_definition(own[key], base[key]) for key in both & {"items", "values"}}
     if "fields" in both:
-        inner["fields"] = _over_definitions(own["fields"], given["fields"])
-    return {**over_rules(own, given, kind), **inner}
+        inner["fields"] = _over_definitions(own["fields"], base["fields"])
+    return {**over_rules(own, base, kind), **inner}
 
 
 def option_keys(raw: Mapping[str, Any]) -> list[str]:
@@ -371,14 +374,14 @@ def loosen(value: dict[str, Any], names: Collection[tuple[str, str]]) -> dict[st
     fields: dict[str, set[str]] = {}
     for name, own in names:
         fields.setdefault(fold_key(name), set()).add(own)
-    taken = {own for name, own in names if name in value}
+    present = {own for name, own in names if name in value}
     keys: dict[str, list[str]] = {}
     for key in value:
         if len(owners := fields.get(fold_key(key), ())) == 1:
             keys.setdefault(min(owners), []).append(key)
-    found = {own: alike[0] for own, alike in keys.items() if len(alike) == 1 and own not in taken}
-    rest = {key: member for key, member in value.items() if key not in found.values()}
-    return rest | {own: value[key] for own, key in found.items()} if found else value
+    key_of = {own: alike[0] for own, alike in keys.items() if len(alike) == 1 and own not in present}
+    rest = {key: member for key, member in value.items() if key not in key_of.values()}
+    return rest | {own: value[key] for own, key in key_of.items()} if key_of else value
 
 
 def apply_aliases(value: dict[str, Any], others: OtherNames) -> dict[str, Any]:
@@ -392,10 +395,10 @@ def apply_aliases(value: dict[str, Any], others: OtherNames) -> dict[str, Any]:
     """
     for name, keys in others:
         if value.get(name) is None and (alike := [key for key in keys if key in value]):
-            found = next((key for key in alike if value[key] is not None), alike[0])
+            first = next((key for key in alike if value[key] is not None), alike[0])
             empty = {key for key in alike if value[key] is None}
-            rest = {key: member for key, member in value.items() if key not in (name, found, *empty)}
-            value = rest | {name: value[found]}
+            rest = {key: member for key, member in value.items() if key not in (name, first, *empty)}
+            value = rest | {name: value[first]}
     return value
 
 
@@ -419,16 +422,16 @@ def cost_usd(table: Table, model: str, tokens: Mapping[str, float | None]) -> fl
     >>> cost_usd(table, "m", {"prompt": 1_000_000, "cached_prompt": 500_000, "completion": 0})
     0.55
     """
-    known = table.get(model, table.get("*"))
+    prices = table.get(model, table.get("*"))
     used = {kind: count for kind, count in tokens.items() if count is not None}
     counted = {kind: count for kind, count in used.items() if kind not in INSIDE_PROMPT}
-    if known is None or not counted or any(kind not in known for kind, count in counted.items() if count):
+    if prices is None or not counted or any(kind not in prices for kind, count in counted.items() if count):
         return None
-    total = sum(float(known.get(kind, 0.0)) * count for kind, count in counted.items())
+    total = sum(float(prices.get(kind, 0.0)) * count for kind, count in counted.items())
     left = counted.get("prompt", 0.0)
     for kind in INSIDE_PROMPT:
         inside = min(used.get(kind, 0.0), left)
-        if inside and kind in known:
-            total += (float(known[kind]) - float(known["prompt"])) * inside
+        if inside and kind in prices:
+            total += (float(prices[kind]) - float(prices["prompt"])) * inside
             left -= inside
     return total / 1_000_000

@@ -265,7 +265,7 @@ def import_model(dotted: str, folder: Path | None = None) -> type[Any]:
     added = [] if folder is None else [str(folder.resolve())]
     sys.path[:0] = added
     try:
-        found = getattr(importlib.import_module(module), name)
+        model = getattr(importlib.import_module(module), name)
     except (Exception, SystemExit) as error:
         why = (
             str(error)
@@ -277,9 +277,9 @@ def import_model(dotted: str, folder: Path | None = None) -> type[Any]:
     finally:
         for path in added:
             sys.path.remove(path)
-    if not isinstance(found, type):
+    if not isinstance(model, type):
         raise problem(dotted, "is not a class", "name a Pydantic model", "invalid")
-    return found
+    return model
 
 
 def _read_model(model: type[Any]) -> SpecSource:
@@ -318,8 +318,8 @@ def find_schema(
 
     >>> parameters = {"type": "object", "properties": {"total": {"type": "number"}}}
     >>> tool = {"name": "invoice", "input_schema": parameters}
-    >>> found = find_schema({"tools": [tool]})
-    >>> found[0] == tool["input_schema"], found[1:]
+    >>> located = find_schema({"tools": [tool]})
+    >>> located[0] == tool["input_schema"], located[1:]
     (True, (('tools', 0, 'input_schema'), 'invoice'))
     """
     if is_schema(data):
@@ -331,9 +331,9 @@ def find_schema(
         inner: Any = data
         for step in way:
             inner = _member(inner, step)
-        found = find_schema(inner, (*at, *way), name) if inner is not None else None
-        if found is not None:
-            return found
+        located = find_schema(inner, (*at, *way), name) if inner is not None else None
+        if located is not None:
+            return located
     return None
 
 
@@ -381,9 +381,9 @@ def parse_spec(source: Any) -> ParsedSpec:
     read = read_source(source)
     places, data = read.places, read.data
     report = Report(places)
-    found = find_schema(data)
-    if found is not None:
-        schema, at, name = found
+    located = find_schema(data)
+    if located is not None:
+        schema, at, name = located
         data, origins = schema_data(schema, report, at)
         data = {**({"name": name} if name is not None else {}), **data}
         places = report.places = places.with_origins(origins)
@@ -461,19 +461,19 @@ def list_gates(value: Any, report: Report) -> Any:
     >>> list_gates(rules, Report(Places("spec")))
     ['accuracy >= 0.9 for the best system']
     """
-    known = ("family", "looks", "rules")
-    if not isinstance(value, dict) or value.keys().isdisjoint(known):
+    keys = ("family", "looks", "rules")
+    if not isinstance(value, dict) or value.keys().isdisjoint(keys):
         return value
     cursor = Cursor(value, ("gates",), report)
-    cursor.refuse_unknown(known)
-    asked = {
+    cursor.refuse_unknown(keys)
+    choices = {
         "is_for_best": cursor.choice("family", "one", ("one", "all")) == "all",
         "is_for_looks": cursor.choice("looks", "one", ("one", "any")) == "any",
     }
     rules = value.get("rules") or []
     if not rules:
         cursor.refuse("rules", "has no gates", "write `rules: [accuracy >= 0.9]`", "no_gates")
-    marks = {name: True for name, is_asked in asked.items() if is_asked}
+    marks = {name: True for name, is_asked in choices.items() if is_asked}
     return [_mark(rule, marks) for rule in (rules if isinstance(rules, list) else [rules])]
 
 
@@ -509,11 +509,11 @@ def _check_head(cursor: Cursor, report: Report) -> None:
 
 def _preset(name: str, report: Report, above: tuple[str, ...] = ()) -> dict[str, Any]:
     if name not in preset_names() or name in above:
-        known = preset_names()
+        names = preset_names()
         report.add(
             ("protocol",),
             f"unknown protocol {name[:100]!r}",
-            nearest(name[:100], known) if known else "no protocol is installed",
+            nearest(name[:100], names) if names else "no protocol is installed",
             "unknown_name",
         )
         return {}

@@ -14,8 +14,8 @@ class SchemaWithNames(GenerateJsonSchema):
 
     def model_schema(self, schema: Any) -> dict[str, Any]:
         """Return the schema of a model."""
-        found = super().model_schema(schema)
-        properties = found.get("properties", {})
+        json_schema = super().model_schema(schema)
+        properties = json_schema.get("properties", {})
         for attribute, info in schema["cls"].model_fields.items():
             aliases = list(dict.fromkeys([*_aliases(info), attribute]))
             key = next((name for name in aliases if name in properties), None)
@@ -24,10 +24,10 @@ class SchemaWithNames(GenerateJsonSchema):
                 refined = properties[key].get(EXTENSION, {})
                 if isinstance(refined, dict):
                     properties[key][EXTENSION] = {"names": others, **refined}
-        return found
+        return json_schema
 
 
 def _aliases(info: FieldInfo) -> list[str]:
-    asked = info.validation_alias
-    choices = asked.choices if isinstance(asked, AliasChoices) else [asked]
+    alias = info.validation_alias
+    choices = alias.choices if isinstance(alias, AliasChoices) else [alias]
     return [name for name in (*choices, info.alias, info.serialization_alias) if isinstance(name, str)]

@@ -28,21 +28,21 @@ def without_null(schema: dict[str, Any]) -> dict[str, Any]:
     """
     kind = schema.get("type")
     if isinstance(kind, list):
-        kinds = [one for one in kind if one != "null"]
+        kinds = [name for name in kind if name != "null"]
         rest = {key: value for key, value in schema.items() if key != "type"}
         return (
             {"type": kinds[0] if kinds else "null", **rest}
             if len(kinds) < 2
-            else {"anyOf": [{"type": one} for one in kinds], **rest}
+            else {"anyOf": [{"type": name} for name in kinds], **rest}
         )
     for key in _UNIONS:
         options = schema.get(key)
         if isinstance(options, list):
-            kept = [option for option in options if not (isinstance(option, Mapping) and _is_null(option))]
-            if len(kept) == 1 and isinstance(kept[0], dict):
-                return {**kept[0], **{name: value for name, value in schema.items() if name != key}}
-            if len(kept) < len(options):
-                return {**schema, key: kept}
+            choices = [option for option in options if not (isinstance(option, Mapping) and _is_null(option))]
+            if len(choices) == 1 and isinstance(choices[0], dict):
+                return {**choices[0], **{name: value for name, value in schema.items() if name != key}}
+            if len(choices) < len(options):
+                return {**schema, key: choices}
     return schema
 
 
@@ -136,7 +136,7 @@ def _merged_parts(parts: Sequence[Any], key: str) -> Any:
     for part in parts:
         for name, inner in part.items():
             fields.setdefault(name, []).append(as_definition(inner) or {"type": "any"})
-    return {name: merged_definitions(found) for name, found in fields.items()}
+    return {name: merged_definitions(definitions) for name, definitions in fields.items()}
 
 
 # JSON Schema as a spec: types, enums, formats and descriptions carry over; `x-fieldassay` keys refine.
@@ -228,12 +228,12 @@ def schema_data(
 class _Place(Struct, frozen=True):
     """The place of a definition.
 
-    `here` is in the schema, `made` in the spec, `path` in a record; `above` are the references being
+    `here` is in the schema, `spec_steps` in the spec, `path` in a record; `above` are the references being
     followed.
     """
 
     here: Steps
-    made: Steps = ()
+    spec_steps: Steps = ()
     path: tuple[str, ...] = ()
     """Pieces of a path pattern."""
     above: tuple[str, ...] = ()
@@ -242,12 +242,14 @@ class _Place(Struct, frozen=True):
         return replace(
             self,
             here=(*self.here, *here),
-            made=(*self.made, "fields", name),
+            spec_steps=(*self.spec_steps, "fields", name),
             path=(*self.path, key_piece(name)),
         )
 
     def items(self) -> "_Place":
-        return replace(self, here=(*self.here, "items"), made=(*self.made, "items"), path=(*self.path, "[]"))
+        return replace(
+            self, here=(*self.here, "items"), spec_steps=(*self.spec_steps, "items"), path=(*self.path, "[]")
+        )
 
     def inside(self, *here: Step) -> "_Place":
         return replace(self, here=(*self.here, *here))
@@ -263,7 +265,7 @@ class _SchemaWalk(Struct):
 
     def definition(self, schema: Any, place: _Place) -> dict[str, Any]:
         """Return the definition of the field at a place."""
-        self.origins[place.made] = place.here
+        self.origins[place.spec_steps] = place.here
         if len(place.path) > DEEPEST:
             self._stop(
                 place,
@@ -273,7 +275,7 @@ class _SchemaWalk(Struct):
             )
         if not isinstance(schema, dict):
             return {"type": "any"}
-        if place.made and _says_any(schema.get(EXTENSION)):
+        if place.spec_steps and _says_any(schema.get(EXTENSION)):
             return self._refined({"type": "any"}, schema, place)
         resolved, above = self._resolved(schema, place)
         core = self._core(resolved, replace(place, above=above))
@@ -301,7 +303,7 @@ class _SchemaWalk(Struct):
 
     def _refined(self, core: dict[str, Any], schema: Mapping[str, Any], place: _Place) -> dict[str, Any]:
         extension = schema.get(EXTENSION)
-        if extension is None or not place.made:
+        if extension is None or not place.spec_steps:
             return core
         if isinstance(extension, str):
             extension = {"type": extension}
@@ -364,15 +366,15 @@ class _SchemaWalk(Struct):
         if set(map(str, named)) <= _TYPES.keys() | {"object", "array"}:
             return sound
         rest = {key: value for key, value in sound.items() if key != "type"}
-        known = [_DIALECTS.get(str(kind).casefold(), "") for kind in named]
-        if "" in known:
-            unknown = str(named[known.index("")])[:60]
+        types = [_DIALECTS.get(str(kind).casefold(), "") for kind in named]
+        if "" in types:
+            unknown = str(named[types.index("")])[:60]
             what = f"{unknown!r} is not a type of JSON Schema"
             self.report.add((*place.here, "type"), what, nearest(unknown, tuple(_DIALECTS)), "unknown_name")
             return rest
-        kind, _, form = known[0].partition(" ") if len(known) == 1 else ("", "", "")
+        kind, _, form = types[0].partition(" ") if len(types) == 1 else ("", "", "")
         formats = {"format": form} if form else {}
-        return {**formats, **rest, "type": kind or [one.partition(" ")[0] for one in known]}
+        return {**formats, **rest, "type": kind or [spelling.partition(" ")[0] for spelling in types]}
 
     def _target(self, reference: str, here: Steps, above: tuple[str, ...]) -> dict[str, Any]:
         if reference in above:
@@ -453,17 +455,22 @@ class _SchemaWalk(Struct):
         """Return a map, or a tree with a pattern for each kind of value if keys are of several kinds."""
         if place.path and [here for _, here, _ in values] == [("additionalProperties",)]:
             [(_, here, schema)] = values
-            inner = replace(place.inside(*here), made=(*place.made, "values"), path=(*place.path, ".*"))
+            inner = replace(
+                place.inside(*here), spec_steps=(*place.spec_steps, "values"), path=(*place.path, ".*")
+            )
             definition = self.definition(schema, inner)
             return {"type": "any"} if definition == {"type": "any"} else {"type": "map", "values": definition}
         patterns: dict[str, Any] = {}
         for glob, here, schema in values:
             path = (*place.path, f".{glob}")
-            inner = replace(place.inside(*here), made=(*place.made, "fields", pattern_text(path)), path=path)
-            for text, definition, made in patterns_of(self.definition(schema, inner), path):
+            inner = replace(
+                place.inside(*here), spec_steps=(*place.spec_steps, "fields", pattern_text(path)), path=path
+            )
+            for text, definition, steps in patterns_of(self.definition(schema, inner), path):
                 patterns.setdefault(text, definition)
                 self.origins.setdefault(
-                    (*place.made, "fields", text), self.origins.get((*inner.made, *made), inner.here)
+                    (*place.spec_steps, "fields", text),
+                    self.origins.get((*inner.spec_steps, *steps), inner.here),
                 )
         return {"type": "any", "fields": patterns} if patterns else {"type": "any"}
 
@@ -496,8 +503,8 @@ def _telling_title(title: Any, place: _Place, above: Sequence[str]) -> Any:
     Generated schemas repeat these names as titles.
     """
     names = (
-        {_folded(str(place.made[-1])), *(_folded(name.rpartition("/")[2]) for name in above)}
-        if place.made
+        {_folded(str(place.spec_steps[-1])), *(_folded(name.rpartition("/")[2]) for name in above)}
+        if place.spec_steps
         else None
     )
     return None if names is None or not isinstance(title, str) or _folded(title) in names else title
@@ -534,12 +541,12 @@ def value_schemas(schema: Mapping[str, Any]) -> list[tuple[str, Steps, Any]]:
     """
     patterns = schema.get("patternProperties", {})
     rest = schema.get("additionalProperties")
-    found = [(_glob(text), ("patternProperties", text), inner) for text, inner in patterns.items()]
-    is_alone = len(found) == 1 and not isinstance(rest, dict)
-    told: list[tuple[str, Steps, Any]] = [
-        ("*" if glob is None else glob, place, inner) for glob, place, inner in found if glob or is_alone
+    candidates = [(_glob(text), ("patternProperties", text), inner) for text, inner in patterns.items()]
+    is_alone = len(candidates) == 1 and not isinstance(rest, dict)
+    schemas: list[tuple[str, Steps, Any]] = [
+        ("*" if glob is None else glob, place, inner) for glob, place, inner in candidates if glob or is_alone
     ]
-    return [*told, ("*", ("additionalProperties",), rest)] if isinstance(rest, dict) else told
+    return [*schemas, ("*", ("additionalProperties",), rest)] if isinstance(rest, dict) else schemas
 
 
 def _glob(expression: str) -> str | None:
@@ -548,10 +555,10 @@ def _glob(expression: str) -> str | None:
     >>> _glob("^S_"), _glob("_unit$"), _glob("^[A-Z]+$")
     ('S_*', '*_unit', None)
     """
-    for match, glob in ((_WHOLE.fullmatch, "{}"), (_PREFIX.fullmatch, "{}*"), (_SUFFIX.fullmatch, "*{}")):
-        found = match(expression)
-        if found is not None:
-            return glob.format(found[1])
+    for fullmatch, glob in ((_WHOLE.fullmatch, "{}"), (_PREFIX.fullmatch, "{}*"), (_SUFFIX.fullmatch, "*{}")):
+        match = fullmatch(expression)
+        if match is not None:
+            return glob.format(match[1])
     return None
 
 
@@ -573,11 +580,11 @@ def pattern_text(pieces: Sequence[str]) -> str:
 
 
 def patterns_of(
-    definition: Mapping[str, Any], pieces: tuple[str, ...], made: Steps = ()
+    definition: Mapping[str, Any], pieces: tuple[str, ...], steps: Steps = ()
 ) -> Iterator[tuple[str, dict[str, Any], Steps]]:
     """Yield the patterns of the values below a definition, each with their definition and its place.
 
-    The places start at `made`.
+    The places start at `steps`.
 
     >>> prices = {"type": "object", "fields": {"net": {"type": "number"}}}
     >>> [(text, inner["type"]) for text, inner, _ in patterns_of(prices, (".rates", ".*"))]
@@ -586,18 +593,18 @@ def patterns_of(
     kind, fields = definition.get("type"), definition.get("fields")
     if "compare" not in definition and kind == "list":
         yield from patterns_of(
-            as_definition(definition.get("items")) or {}, (*pieces, "[]"), (*made, "items")
+            as_definition(definition.get("items")) or {}, (*pieces, "[]"), (*steps, "items")
         )
     elif kind == "map":
         yield from patterns_of(
-            as_definition(definition.get("values")) or {}, (*pieces, ".*"), (*made, "values")
+            as_definition(definition.get("values")) or {}, (*pieces, ".*"), (*steps, "values")
         )
     elif "compare" not in definition and kind in ("object", "any"):
         for name, raw in fields.items() if isinstance(fields, dict) else ():
-            inner, place = as_definition(raw) or {}, (*made, "fields", name)
+            inner, place = as_definition(raw) or {}, (*steps, "fields", name)
             if kind == "object":
                 yield from patterns_of(inner, (*pieces, key_piece(name)), place)
             else:
                 yield name, inner, place
     elif kind is not None:
-        yield pattern_text(pieces), dict(definition), made
+        yield pattern_text(pieces), dict(definition), steps

@@ -147,12 +147,12 @@ def _head_data(spec: Spec) -> dict[str, Any]:
     texts = {
         "protocol": spec.protocol, "replace": replaced, "version": spec.edition, "citation": spec.citation,
     }  # fmt: skip
-    told: dict[str, Any] = {
+    head: dict[str, Any] = {
         "fieldassay": spec.version,
         "name": spec.name,
         **{key: text for key, text in texts.items() if text},
     }
-    given = {
+    values = {
         "description": (spec.description, ""),
         "null_values": (list(spec.null_values), []),
         "unreadable_gold": (spec.unreadable_gold, "text"),
@@ -160,23 +160,23 @@ def _head_data(spec: Spec) -> dict[str, Any]:
         "data": (section_data(spec.data), {}),
         "statistics": (section_data(spec.statistics), {}),
     }
-    told |= {key: value for key, (value, plain) in given.items() if value != plain}
-    told |= {name: value for name in ("locale", "calendar") if (value := getattr(spec, name)) is not None}
+    head |= {key: value for key, (value, plain) in values.items() if value != plain}
+    head |= {name: value for name in ("locale", "calendar") if (value := getattr(spec, name)) is not None}
     kind = spec.document_type
     if kind is not None:
-        told["document_type"] = {
+        head["document_type"] = {
             "field": kind.field,
             "aliases": {name: list(texts) for name, texts in kind.aliases},
         }
-    return told
+    return head
 
 
 def section_data(section: OptionRecord) -> dict[str, Any]:
     """Return the options of a section, without defaults."""
-    given = {option: getattr(section, option.name) for option in options_of(type(section))}
+    values = {option: getattr(section, option.name) for option in options_of(type(section))}
     return {
         option.name: _plain(type(section), option.name, value)
-        for option, value in given.items()
+        for option, value in values.items()
         if not option.is_default(value)
     }
 
@@ -190,7 +190,7 @@ def _plain(kind: type[OptionRecord], name: str, value: Any) -> Any:
 
 def _measuring_data(spec: Spec) -> dict[str, Any]:
     """Return the part after the fields."""
-    given: dict[str, tuple[Any, Any]] = {
+    values: dict[str, tuple[Any, Any]] = {
         "absent_fields": ("skip" if spec.skips_absent_fields else "judge", "judge"),
         "definitions": (
             {definition.name: definition_data(definition) for definition in spec.definitions},
@@ -200,8 +200,8 @@ def _measuring_data(spec: Spec) -> dict[str, Any]:
         **{key: (list(getattr(spec, key)), []) for key in _TEXTS},
         "prices": ({model: dict(kinds) for model, kinds in spec.prices}, {}),
     }
-    told = {key: value for key, (value, plain) in given.items() if value != plain}
-    return told if spec.score is None else {**told, "score": spec.score}
+    data = {key: value for key, (value, plain) in values.items() if value != plain}
+    return data if spec.score is None else {**data, "score": spec.score}
 
 
 def _record_data(fields: tuple[Field, ...]) -> dict[str, Any]:
@@ -247,7 +247,7 @@ def _definition(field: Field) -> dict[str, Any]:
         if value != getattr(plain.find, key)
     }
     below = field.fields or tuple(inner for _, inner in field.patterns)
-    given: dict[str, tuple[Any, Any]] = {
+    values: dict[str, tuple[Any, Any]] = {
         "compare": (field.compare and call_data(field.compare), None),
         "normalize": ([call_data(call) for call in field.normalize], []),
         "accept": (field.accept and accept_data(field.accept), None),
@@ -271,5 +271,5 @@ def _definition(field: Field) -> dict[str, Any]:
         "type": field.type,
         **({"names": list(field.names)} if field.names else {}),
         **{name: thaw(value) for name, value in field.options},
-        **{key: value for key, (value, default) in given.items() if value != default},
+        **{key: value for key, (value, default) in values.items() if value != default},
     }

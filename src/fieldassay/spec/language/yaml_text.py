@@ -93,8 +93,8 @@ def in_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:
 
 
 def _line(problem: Problem) -> int:
-    found = _LINE.search(problem.where)
-    return int(found[1]) if found else 0
+    match = _LINE.search(problem.where)
+    return int(match[1]) if match else 0
 
 
 # YAML text as plain data and the lines of its places; hostile text is a problem, never a crash.
@@ -365,11 +365,11 @@ class Cursor:
             )
         return value if isinstance(value, dict) else {}
 
-    def refuse_unknown(self, known: tuple[str, ...]) -> None:
+    def refuse_unknown(self, keys: tuple[str, ...]) -> None:
         """Note each unknown key."""
         for key in self.data:
-            if key not in known:
-                remedy = nearest(key[:100], known) if known else "leave it out"
+            if key not in keys:
+                remedy = nearest(key[:100], keys) if keys else "leave it out"
                 self.refuse(key, f"unknown key {key[:100]!r}", remedy, "unknown_key")
 
 

@@ -79,17 +79,17 @@ def load_entry(catalogue: Catalogue, name: str, steps: Steps, report: Report) ->
 
 
 def build_call(
-    call: Call, catalogue: Catalogue, steps: Steps, report: Report, given: Mapping[str, Any] | None = None
+    call: Call, catalogue: Catalogue, steps: Steps, report: Report, defaults: Mapping[str, Any] | None = None
 ) -> Any | None:
     """Return the entry of a call; None after noting a problem.
 
-    `given` are option values ready for use; the call's own options override them.
+    `defaults` are option values ready for use; the call's own options override them.
     """
     entry = load_entry(catalogue, call.name, steps, report)
     if entry is None:
         return None
     names = tuple(annotations_of(entry))
-    values: dict[str, Any] = dict(given or {})
+    values: dict[str, Any] = dict(defaults or {})
     is_sound = True
     for name, raw in call.options:
         place = steps if name == FIRST else (*steps, call.name, name)
@@ -181,8 +181,8 @@ def _nested(annotation: Any) -> tuple[Catalogue, bool] | None:
     """Return the catalogue of an annotation's values, and whether it is a tuple; None for plain values."""
     origin, inner = get_origin(annotation), get_args(annotation)
     if origin in (Union, types.UnionType):
-        found = [nested for part in inner if (nested := _nested(part)) is not None]
-        return found[0] if found else None
+        catalogues = [nested for part in inner if (nested := _nested(part)) is not None]
+        return catalogues[0] if catalogues else None
     if origin is tuple and inner:
         nested = _nested(inner[0])
         return (nested[0], True) if nested is not None else None
@@ -205,7 +205,7 @@ def _adapter(annotation: Any) -> TypeAdapter[Any]:
 
 def _plain(annotation: Any, option: str, raw: Any, steps: Steps, report: Report) -> Any:
     """Return the value validated as lists and mappings, else as tuples, else as a list of one."""
-    is_flat = not isinstance(raw, tuple) or (raw != () and not any(isinstance(one, tuple) for one in raw))
+    is_flat = not isinstance(raw, tuple) or (raw != () and not any(isinstance(value, tuple) for value in raw))
     with suppress(msgspec.ValidationError, TypeError):
         if is_flat:  # without Pydantic, which takes long to load
             return msgspec.convert(thaw(raw), annotation)
@@ -264,27 +264,29 @@ def hand_down(call: Call, name: str, value: Any) -> Call | None:
         annotation = annotations.get(next(iter(annotations), "") if option == FIRST else option)
         if annotation is None or not takes_comparators(annotation):
             continue
-        found = _hand_to(thaw(raw), name, value)
-        if found is not None:
-            options[option], is_taken = freeze(found), True
+        replacement = _hand_to(thaw(raw), name, value)
+        if replacement is not None:
+            options[option], is_taken = freeze(replacement), True
     return replace(call, options=tuple(sorted(options.items()))) if is_taken else None
 
 
 def _hand_to(data: Any, name: str, value: Any) -> Any | None:
     """Return one comparator, or several, as data with the option; None if none takes it."""
     if isinstance(data, list):
-        found = [_hand_to(one, name, value) for one in data]
+        replacements = [_hand_to(comparator, name, value) for comparator in data]
         return (
             None
-            if all(one is None for one in found)
-            else [one if new is None else new for one, new in zip(data, found, strict=True)]
+            if all(comparator is None for comparator in replacements)
+            else [
+                comparator if new is None else new for comparator, new in zip(data, replacements, strict=True)
+            ]
         )
     try:
         call = parse_call(data)
     except ValueError:  # the problem is noted where the comparator is built
         return None
-    taken = _with_option(call, name, value) or hand_down(call, name, value)
-    return None if taken is None else call_data(taken)
+    new_call = _with_option(call, name, value) or hand_down(call, name, value)
+    return None if new_call is None else call_data(new_call)
 
 
 def _with_option(call: Call, name: str, value: Any) -> Call | None:
@@ -353,25 +355,25 @@ class LeafBuilder(Struct, frozen=True):
     ) -> tuple[Field, Call]:
         """Return the field and its call, with the options of inner comparators moved into the call."""
         own = {name for entry in entries for name in annotations_of(entry)}
-        kept = []
+        options = []
         for name, value in field.options:
             handed = None if name in own else hand_down(call, name, value)
             if handed is None:
-                kept.append((name, value))
+                options.append((name, value))
             else:
                 call = handed
-        return replace(field, options=tuple(kept)), call
+        return replace(field, options=tuple(options)), call
 
     def _refuse_said_twice(self, field: Field, call: Call, reader: type[Any], steps: Steps) -> Field:
         """Return the field without options that its comparator has inside; each is a problem."""
-        data, kept = call_data(call), []
+        data, options = call_data(call), []
         for name, value in field.options:
             if name in annotations_of(reader) or without_options(data, (name,)) == data:
-                kept.append((name, value))
+                options.append((name, value))
                 continue
             what = f"{name!r} stands here and within 'compare'"
             self.report.add((*steps, name), what, "leave one of the two out", "misplaced_key")
-        return replace(field, options=tuple(kept))
+        return replace(field, options=tuple(options))
 
     def _shared(
         self, field: Field, reader: type[Any], comparator: type[Any], steps: Steps
@@ -416,15 +418,15 @@ class LeafBuilder(Struct, frozen=True):
             self.report.problems.extend(refusals[0])
 
     def _refuse(self, field: Field, name: str, entries: tuple[type[Any], type[Any]], steps: Steps) -> None:
-        taken = sorted(
+        options = sorted(
             {option for entry in entries for option in annotations_of(entry)}
             - set(FIELD_KEYS)
             - {"normalize", "items"}
         )
-        known = (*taken, *FIELD_KEYS)
-        close = "did you mean 'names'?" if name in _OF_NAMES else nearest(name[:100], known)
+        keys = (*options, *FIELD_KEYS)
+        close = "did you mean 'names'?" if name in _OF_NAMES else nearest(name[:100], keys)
         what = f"the type {field.type!r} and its comparator have no option {name[:100]!r}"
-        remedy = close if close.startswith("did you mean") else f"they take: {', '.join(taken) or 'none'}"
+        remedy = close if close.startswith("did you mean") else f"they take: {', '.join(options) or 'none'}"
         self.report.add((*steps, name), what, remedy, "unknown_option")
 
     def _reader(self, field: Field, entry: type[Any], values: dict[str, Any], steps: Steps) -> Reader | None:
@@ -476,8 +478,8 @@ class LeafBuilder(Struct, frozen=True):
         return values
 
     def _nulls(self, field: Field, items: Field) -> tuple[str, ...]:
-        given = items.null_values if items.null_values is not None else field.null_values
-        return self.null_values if given is None else given
+        null_values = items.null_values if items.null_values is not None else field.null_values
+        return self.null_values if null_values is None else null_values
 
     def _with_items(self, field: Field, call: Call, entry: type[Any]) -> Call:
         """Return a list's comparator with that of its items, if they have one, and its options."""
@@ -546,7 +548,7 @@ def child_of(node: Node, step: Step) -> Node | None:
     tree = (
         node
         if isinstance(node, AnyNode)
-        else next((one for one in _children(node) if isinstance(one, AnyNode) and not one.path), None)
+        else next((child for child in _children(node) if isinstance(child, AnyNode) and not child.path), None)
     )
     if tree is not None:
         return replace(tree, name=str(step), path=join_path([*split_path(tree.path), step]))
@@ -559,7 +561,7 @@ def _children(node: Node) -> tuple[Node, ...]:
 
 def compile_checks(spec: Spec, root: ObjectNode, report: Report) -> tuple[PlannedCheck, ...]:
     """Return the built checks of a spec, in order; their problems are noted."""
-    found = []
+    checks = []
     for text, calls in spec.checks:
         pattern = _pattern(text, report)
         for position, call in enumerate(calls):
@@ -570,8 +572,8 @@ def compile_checks(spec: Spec, root: ObjectNode, report: Report) -> tuple[Planne
                 name = check.named()
                 check = bind_relation(check, root, text, (steps, report))
             if check is not None and pattern is not None:
-                found.append(PlannedCheck(text, pattern, name, check))
-    return tuple(found)
+                checks.append(PlannedCheck(text, pattern, name, check))
+    return tuple(checks)
 
 
 def _pattern(text: str, report: Report) -> Pattern | None:
@@ -622,13 +624,13 @@ def _descend(node: Node, path: tuple[Step, ...], place: tuple[Steps, Report]) ->
     for at, step in enumerate(path):
         below = child_of(node, step)
         if below is None:
-            known = tuple(child.name for child in _children(node))
+            names = tuple(child.name for child in _children(node))
             what = f"has no field {join_path(path[: at + 1])!r}"
             remedy = (
                 "it is a list: write its items with `[]`"
                 if isinstance(node, ListNode)
-                else nearest(str(step), known)
-                if known
+                else nearest(str(step), names)
+                if names
                 else ""
             )
             place[1].add(
@@ -656,7 +658,7 @@ def _read(node: Node | None, value: Any) -> Any:
     """Return a value as read by a field's type; None if empty, unreadable, an object or a list."""
     leaf = node
     if isinstance(node, AnyNode):
-        leaf = next((one for pattern, one in node.patterns if Pattern(pattern).matches(node.path)), None)
+        leaf = next((inner for pattern, inner in node.patterns if Pattern(pattern).matches(node.path)), None)
     if not isinstance(leaf, Leaf) or not isinstance(value, str | int | float):
         return None
     if isinstance(value, str) and leaf.is_empty(value):

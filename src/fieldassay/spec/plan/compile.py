@@ -165,7 +165,7 @@ def gate_metrics(gate: Gate, vocabulary: Vocabulary) -> tuple[MetricCall, ...]:
     counting = f"errors_{call.name}"
     if gate.function == "errors" and call.name not in vocabulary.names() and counting in vocabulary.names():
         call = replace(call, name=counting)
-    named = [found for found in select_metrics([str(call)], vocabulary) if found.name == call.name]
+    named = [metric for metric in select_metrics([str(call)], vocabulary) if metric.name == call.name]
     if len(named) != 1:
         raise ValueError(f"{call} stands for several metrics; name one")
     bound = bind_metric(call, vocabulary)
@@ -524,10 +524,10 @@ class _Compiler:
         aligner: Aligner | None = build_call(top.align or _ALIGN, ALIGNERS, place, self.report)
         if aligner is None or not aligner.key_fields or top.type == "any":
             return aligner
-        known = tuple(inner.name for inner in top.items.fields) if top.items is not None else ()
+        names = tuple(inner.name for inner in top.items.fields) if top.items is not None else ()
         for name in (*aligner.key_fields, *aligner.filled_fields):
-            if name not in known:
-                remedy = nearest(name, known) if known else "align by key needs a list of objects"
+            if name not in names:
+                remedy = nearest(name, names) if names else "align by key needs a list of objects"
                 self.report.add(place, f"the items have no field {name[:100]!r}", remedy, "unknown_name")
         return aligner
 
@@ -592,17 +592,21 @@ class _Compiler:
 
     def _types(self, top: Field, scope: FieldScope) -> frozenset[str]:
         """Return the canonical document types that a field applies to."""
-        known = self.document_types
+        document_types = self.document_types
         for position, name in enumerate(top.applies_to):
-            if known and self.spec.document_type is not None and fold_type(name) not in known:
-                remedy = nearest(name[:100], set(known.values()))
+            if (
+                document_types
+                and self.spec.document_type is not None
+                and fold_type(name) not in document_types
+            ):
+                remedy = nearest(name[:100], set(document_types.values()))
                 self.report.add(
                     (*scope.steps, "applies_to", position),
                     f"unknown document type {name[:100]!r}",
                     remedy,
                     "unknown_name",
                 )
-        return frozenset(known.get(fold_type(name), name) for name in top.applies_to)
+        return frozenset(document_types.get(fold_type(name), name) for name in top.applies_to)
 
     def _refuse_names(self, top: Field, steps: tuple[str | int, ...]) -> None:
         """Note alternative names of a field without a key."""
@@ -625,10 +629,10 @@ class _Compiler:
             what = f"the type {top.type!r} has no option {name[:100]!r}"
             remedy = f"put it on {_BELOW[top.type]}"
             self.report.add((*scope.steps, name), what, remedy, "unknown_option")
-        given: dict[str, Any] = {"normalize": top.normalize, "accept": top.accept}
+        options: dict[str, Any] = {"normalize": top.normalize, "accept": top.accept}
         if top.type in ("object", "map"):
-            given["compare"] = top.compare
-        for name, value in given.items():
+            options["compare"] = top.compare
+        for name, value in options.items():
             if value:
                 remedy = (
                     "add `compare:` to judge the list as one value, or put it on the items"
@@ -685,8 +689,8 @@ def restrict(plan: Plan, names: Sequence[str]) -> Plan:
     >>> restrict(read_plan("fields: {total: money, shop: text}"), ["total"]).slots
     ('total',)
     """
-    known = {field.name: field for field in plan.spec.fields if field.name}
-    problems = [_unknown(name, known) for name in names if name not in known]
+    fields = {field.name: field for field in plan.spec.fields if field.name}
+    problems = [_unknown(name, fields) for name in names if name not in fields]
     kind = plan.spec.document_type
     chosen = tuple(field for field in plan.spec.fields if field.name in names)
     if kind is not None and kind.field not in names:
@@ -723,12 +727,14 @@ def with_sections(plan: Plan, **options: Any) -> Plan:
     return replace(plan, spec=spec, digest=digest_of(spec)) if spec != plan.spec else plan
 
 
-def _unknown(name: str, known: Mapping[str, Field]) -> Problem:
-    if not known:
+def _unknown(name: str, fields: Mapping[str, Field]) -> Problem:
+    if not fields:
         return Problem(
             "fields",
             f"no field {name[:200]!r}: the spec declares none by name",
             "leave out the choice of fields",
             "unknown_name",
         )
-    return Problem("fields", f"no top-level field {name[:200]!r}", nearest(name[:200], known), "unknown_name")
+    return Problem(
+        "fields", f"no top-level field {name[:200]!r}", nearest(name[:200], fields), "unknown_name"
+    )

@@ -153,7 +153,7 @@ class ListNode(Struct, frozen=True):
     def has_agreeing(self) -> bool:
         """Return whether fields of the items agree where both sides lack them."""
         inner = self.items.children if isinstance(self.items, ObjectNode) else ()
-        return any(isinstance(one, Leaf | ListNode) and one.agrees_if_empty for one in inner)
+        return any(isinstance(child, Leaf | ListNode) and child.agrees_if_empty for child in inner)
 
 
 class AnyNode(Struct, frozen=True):
@@ -379,13 +379,15 @@ def _options(entry: Any) -> str:
 
 def _chosen(entry: Any) -> dict[str, Any]:
     """Return the options that differ from their defaults, by name."""
-    given = [(option, getattr(entry, option.name)) for option in options_of(type(entry))]
-    return {option.name: value for option, value in given if not option.is_default(value)}
+    pairs = [(option, getattr(entry, option.name)) for option in options_of(type(entry))]
+    return {option.name: value for option, value in pairs if not option.is_default(value)}
 
 
 def _is_plain_default(value: Any) -> bool:
     """Return whether the value is a group of options that are all unset, such as no tolerance."""
-    if not has_options(value) or any(known.name_of(type(value)) for known in (COMPARATORS, NORMALIZERS)):
+    if not has_options(value) or any(
+        catalogue.name_of(type(value)) for catalogue in (COMPARATORS, NORMALIZERS)
+    ):
         return False
     return not isinstance(value, Reader) and not _chosen(value)
 
@@ -397,8 +399,10 @@ def _value(value: Any) -> str:
     if isinstance(value, tuple):
         return "[" + ", ".join(map(_value, value)) + "]"
     if has_options(value):
-        catalogue = next((known for known in (COMPARATORS, NORMALIZERS) if known.name_of(type(value))), None)
+        catalogue = next(
+            (catalogue for catalogue in (COMPARATORS, NORMALIZERS) if catalogue.name_of(type(value))), None
+        )
         if catalogue is not None:
             return _entry(value, catalogue)
-        return ", ".join(f"{name} {_value(given)}" for name, given in _chosen(value).items()) or "none"
+        return ", ".join(f"{name} {_value(option)}" for name, option in _chosen(value).items()) or "none"
     return str(value)

@@ -49,9 +49,9 @@ def preset_text(name: str, where: str = "protocol") -> str:
 
     Raises `ProblemsError` with the nearest name for an unknown one.
     """
-    known = preset_names()
-    if name not in known:
-        remedy = nearest(name, known) if known else "no protocol is installed"
+    names = preset_names()
+    if name not in names:
+        remedy = nearest(name, names) if names else "no protocol is installed"
         raise problem(where, f"unknown protocol {name[:100]!r}", remedy, "unknown_name")
     return (_FOLDER / f"{name}{_SUFFIX}").read_text(encoding="utf-8")
 
@@ -66,8 +66,8 @@ def preset_head(name: str) -> PresetHead:
     from ruamel.yaml import YAML
 
     data = YAML(typ="safe").load(preset_text(name))
-    told = {key: " ".join(str(data.get(key, "")).split()) for key in ("version", "description", "citation")}
-    return PresetHead(name, str(data.get("kind", "spec")), **told, protocol=data.get("protocol"), data=data)
+    texts = {key: " ".join(str(data.get(key, "")).split()) for key in ("version", "description", "citation")}
+    return PresetHead(name, str(data.get("kind", "spec")), **texts, protocol=data.get("protocol"), data=data)
 
 
 def preset_heads() -> tuple[PresetHead, ...]:
