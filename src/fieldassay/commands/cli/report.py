@@ -178,8 +178,9 @@ def report(**given: Any) -> int:
     fieldassay report run --table suspicious-gold
     """
     from fieldassay.commands.cli.output import complain, open_page
-    from fieldassay.reports.export.export import BY_ENDING
+    from fieldassay.reports.export.export import BY_ENDING, check_system
     from fieldassay.reports.report import read_reported, write_report
+    from fieldassay.runs.run import Run
 
     target = given["out"]
     is_table = given["shape"] is None and target is not None and target.suffix.lower() in BY_ENDING
@@ -187,6 +188,9 @@ def report(**given: Any) -> int:
         return _table(given)
     given = {**given, "shape": _shape(given)}
     folder = find_stored(given["run"], given["store"])
+    if given["system"] is not None:
+        check_system(Run.open(folder), given["system"])
+        raise click.UsageError("--system limits a table: add --table.")
     given["out"] = given["out"] or (folder / FORMATS[HTML].file if given["opens"] else None)
     options = _options(given)
     reported = read_reported(folder)
