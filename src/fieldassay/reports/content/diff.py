@@ -6,7 +6,7 @@ from typing import Any, Literal
 from msgspec.structs import asdict
 
 from fieldassay.decisions.baseline import Baseline, ChangeLine, Headline
-from fieldassay.decisions.diff.diff import Change, Changes, Diff, DiffSide, FieldLoss, Tally
+from fieldassay.decisions.diff.diff import Change, Changes, Diff, DiffSide, Tally
 from fieldassay.io.text.shown import clip, format_count, format_json, visible
 from fieldassay.metrics.estimate import (
     FEW,
@@ -228,7 +228,7 @@ def changes_part(found: Diff, most: int) -> Part:
         return Part(_TITLE, lines)
     worst = tuple(one for one in changes.by_document() if one.broken > one.fixed)
     tables = [
-        *([_losses(found.losses, most)] if found.losses else []),
+        *([_losses(found, most)] if found.losses else []),
         _tally("values by field", "field", changes.by_field(), most),
         _tally("values by kind of error", "kind of error", changes.by_diagnosis(), most),
         *(
@@ -278,9 +278,9 @@ def _tally(caption: str, head: str, tallies: tuple[Tally, ...], most: int) -> Re
     return ReportTable(caption, (head, "fixed", "broken"), tuple(rows), (1, 2))
 
 
-def _losses(losses: Sequence[FieldLoss], most: int) -> ReportTable:
+def _losses(found: Diff, most: int) -> ReportTable:
     """Return what fields cost of the score before and after: those that changed most."""
-    shown = sorted(losses, key=lambda one: -abs(one.before - one.after))[: max(most, _FEWEST)]
+    shown = sorted(found.losses, key=lambda one: -abs(one.before - one.after))[: max(most, _FEWEST)]
     rows = [
         (
             clip(one.field or "failed answers", _PATH),
@@ -290,9 +290,9 @@ def _losses(losses: Sequence[FieldLoss], most: int) -> ReportTable:
         )
         for one in shown
     ]
-    return ReportTable(
-        "points of the score lost by field", ("field", "before", "after", "gain"), rows, (1, 2, 3)
-    )
+    lost = "the score" if found.lost == "score" else found.lost
+    caption = f"points of {lost} lost by field"
+    return ReportTable(caption, ("field", "before", "after", "gain"), rows, (1, 2, 3))
 
 
 def _change_row(one: Change) -> tuple[str, ...]:

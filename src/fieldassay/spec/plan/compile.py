@@ -283,7 +283,9 @@ class _Checker(Struct, frozen=True):
     def _is_score(self, call: MetricCall) -> bool:
         """Return whether a metric has one number for each document, of all its fields."""
         with suppress(ValueError):
-            return not (call.field or call.slice) and bind_metric(call, self.vocabulary).metric.scope != "field"
+            return (
+                not (call.field or call.slice) and bind_metric(call, self.vocabulary).metric.scope != "field"
+            )
         return False
 
 
