@@ -116,6 +116,8 @@ def make_records(fillers: Iterator[tuple[str, str, Filler]]) -> Iterator[dict[st
 
 def main() -> None:
     """Read the key files, and write gold."""
+    if len(sys.argv) < 3:  # one file would be taken for the gold, and be overwritten
+        sys.exit(__doc__)
     *keys, gold = map(Path, sys.argv[1:])
     fillers = (
         filler

@@ -254,12 +254,12 @@ def _group_systems(runs: Sequence[Run]) -> dict[Run, GatedSystems]:
     groups: dict[tuple[str | None, ...], list[Run]] = {}
     for run in runs:
         groups.setdefault(tuple(run.digests.values()), []).append(run)
-    return {
-        run: systems
-        for own in groups.values()
-        for systems in [GatedSystems(partial(_join_systems, own), sum(len(member.systems) for member in own))]
-        for run in own
-    }
+    systems_of = dict[Run, GatedSystems]()
+    for own in groups.values():
+        names = [name for run in own for name in run.systems]
+        noun = "runs" if len(names) > len({*names}) == 1 else "systems"
+        systems_of |= dict.fromkeys(own, GatedSystems(partial(_join_systems, own), len(names), noun))
+    return systems_of
 
 
 def _join_systems(runs: Sequence[Run]) -> PairedData:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import polars as pl
 
+    from fieldassay.metrics.catalogue.definitions import BoundMetric
     from fieldassay.metrics.result.result import Result
 
 
@@ -175,7 +176,7 @@ def find_losses(
         .otherwise("diagnosis"),
         unit=pl.when(is_lost).then(pl.lit("")).when(is_item).then("item"),
     )
-    of_error = pl.col("size").sum().over("system", "doc", "unit")
+    of_error = pl.col("size").sum().over("system", "doc", "unit", "outcome")
     grown = 1.0 + pl.when(pl.col("unit").is_null()).then("size").otherwise(of_error)
     rows = rows.with_columns((pl.col(COST) * grown).alias(COST))
     gain = (pl.col(COST) + pl.col("beyond") * pl.col("size")).sum()
@@ -297,12 +298,9 @@ def read_shares(result: Result) -> pl.DataFrame:
     """
     import polars as pl
 
-    documents, spec = result.documents, recorded_spec(result.run)
+    documents, score_of, column = result.documents, find_score(result), find_lost(result)
     assert documents is not None
-    score_of = None if spec is None else bind_score(spec)
-    column, highest = "score", 1.0 if score_of is None else highest_value(score_of) or 1.0
-    if score_of is not None and not is_costed(score_of):
-        column = "accuracy"
+    highest = 1.0 if score_of is None else highest_value(score_of) or 1.0
     is_lower = score_of is not None and column == "score" and score_of.metric.better == "lower"
     weight = pl.lit(1.0)
     if SCORE_WEIGHT in documents.columns and column == "score":
@@ -310,6 +308,18 @@ def read_shares(result: Result) -> pl.DataFrame:
     share = pl.col(column) / highest
     scored = documents.filter(pl.col(column).is_not_null())
     return scored.with_columns(share=share, lack=share if is_lower else 1.0 - share, weight=weight)
+
+
+def find_score(result: Result) -> BoundMetric | None:
+    """Return the metric of a document's score; None: the accuracy."""
+    spec = recorded_spec(result.run)
+    return None if spec is None else bind_score(spec)
+
+
+def find_lost(result: Result) -> str:
+    """Return what losses are shares of: the `score` of documents, or the `accuracy` where that is a count."""
+    score_of = find_score(result)
+    return "score" if score_of is None or is_costed(score_of) else "accuracy"
 
 
 def mean_share(scores: pl.DataFrame) -> float:

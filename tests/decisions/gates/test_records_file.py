@@ -39,7 +39,7 @@ CAUSES = {
     "a failure last": ([*[{}] * 3, {"failed": 1}], 0, "run 4 failed"),
     "answers of before": ([{}, {"reused": 1}, {}], 1, "run 2 failed"),
     "stopped": ([{}, {"status": "stopped"}, {}], 1, "run 2 failed"),
-    "another prompt": ([{}, {"parts": {"strategy": "b"}}, {"parts": {"strategy": "b"}}], 2, "the set-up changed"),
+    "another prompt": ([{}, {"parts": {"strategy": "b"}}, {"parts": {"strategy": "b"}}], 2, "the strategy changed"),
     "another version": ([{}, {"versions": {"fieldassay": "9"}}], 1, "the version changed"),
     "a run twice": ([{"started": "2026-03-01T09:00:00+00:00"}, {"started": "2026-03-01T09:00:00+00:00"}], 1, "run 2 repeats an earlier run"),
 }  # fmt: skip

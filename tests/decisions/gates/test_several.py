@@ -108,11 +108,11 @@ def test_what_is_wrong_with_family_and_looks_is_said(gates: Any, said: str) -> N
         fa.score(rows([True]), rows([True]), {**SPEC, "gates": gates})
 
 
-def test_runs_of_one_spec_and_gold_are_systems_to_choose_from(tmp_path: Path) -> None:
+def test_runs_of_one_system_on_one_spec_and_gold_are_runs_to_choose_from(tmp_path: Path) -> None:
     names = list(DISJOINT)[:4]
     runs = [scored({"s": DISJOINT[name]}, "lower(accuracy) >= 0.92").save(tmp_path / name) for name in names]
     told = [one.outcomes[0].rule for one in fa.gate(*runs).decisions]
-    assert all("to pick the best of 4 systems, require " in rule for rule in told)
+    assert all("to pick the best of 4 runs, require " in rule for rule in told)
     assert "best of" not in fa.gate(runs[0]).decisions[0].outcomes[0].rule
 
 

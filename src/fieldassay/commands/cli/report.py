@@ -178,8 +178,9 @@ def report(**params: Any) -> int:
     fieldassay report run --table suspicious-gold
     """
     from fieldassay.commands.cli.output import complain, open_page
-    from fieldassay.reports.export.export import BY_ENDING
+    from fieldassay.reports.export.export import BY_ENDING, check_system
     from fieldassay.reports.report import read_reported, write_report
+    from fieldassay.runs.run import Run
 
     target = params["out"]
     is_table = params["shape"] is None and target is not None and target.suffix.lower() in BY_ENDING
@@ -187,6 +188,9 @@ def report(**params: Any) -> int:
         return _table(params)
     params = {**params, "shape": _shape(params)}
     folder = find_stored(params["run"], params["store"])
+    if params["system"] is not None:
+        check_system(Run.open(folder), params["system"])
+        raise click.UsageError("--system limits a table: add --table.")
     params["out"] = params["out"] or (folder / FORMATS[HTML].file if params["opens"] else None)
     options = _options(params)
     reported = read_reported(folder)

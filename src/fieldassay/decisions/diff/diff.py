@@ -20,7 +20,7 @@ from fieldassay.decisions.basis import (
     join_data,
     keep_needed,
 )
-from fieldassay.decisions.losses import find_losses
+from fieldassay.decisions.losses import find_losses, find_lost
 from fieldassay.errors import Problem, ProblemsError, nearest, problem
 from fieldassay.io.files.tables import csv_text, show_names
 from fieldassay.io.text.shown import Brief, format_count, make_printable
@@ -170,7 +170,8 @@ class Diff(Brief, Struct, frozen=True, eq=False):
     `overall`, `by_field` and `by_slice` are comparisons with the first system (of more than two: with the
     reference); p values are adjusted within each of them, of slices within each key. Of more than two systems
     there are `rankings` and no changes. `reason` explains missing changes; `notes` are for the
-    reader, `warnings` against wrong conclusions. `losses` are those of a pair, what lost most first.
+    reader, `warnings` against wrong conclusions. `losses` are those of a pair, what lost most
+    first, shares of what is `lost`.
     """
 
     sides: tuple[DiffSide, ...]
@@ -181,6 +182,7 @@ class Diff(Brief, Struct, frozen=True, eq=False):
     rankings: tuple[Ranking, ...] = ()
     changes: Changes | None = None
     losses: tuple[FieldLoss, ...] = ()
+    lost: str = "score"
     reason: str = ""
     replicates: int = 2000
     seed: int = 0
@@ -425,6 +427,7 @@ def diff_runs(*references: str | Path, options: DiffOptions = DiffOptions()) -> 
         rankings=comparisons.rankings,
         changes=changes,
         losses=() if changes is None else _compare_losses(entries, documents),
+        lost=find_lost(entries[0].run.run.result),
         reason=reason,
         replicates=data.replicates,
         seed=data.seed,

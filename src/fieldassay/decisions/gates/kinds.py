@@ -360,6 +360,7 @@ class GatedSystems(Struct, frozen=True, eq=False, dict=True):
 
     read: Callable[[], PairedData | None]
     count: int
+    noun: str = "systems"
 
     @cached_property
     def arena(self) -> PairedMatrix:
@@ -463,7 +464,9 @@ def widen(gate: Gate, estimate: Estimate, candidate: GatedSystem | None) -> tupl
     if candidate is None:
         raise ValueError("it pools several runs, so it cannot be resampled")
     interval, before = candidate.systems.bound(gate, candidate.name), estimate.interval
-    notes = [f"for the best of {candidate.systems.count}"] if gate.is_for_best else []
+    notes = (
+        [f"for the best of {candidate.systems.count} {candidate.systems.noun}"] if gate.is_for_best else []
+    )
     if gate.is_for_looks:
         notes.append(f"valid at any look{_say_wider(interval, before)}")
     elif before is not None:
@@ -510,7 +513,7 @@ def tell_best(outcome: GateOutcome, estimate: Estimate, candidate: GatedSystem |
     said = f"require {format_threshold(needed, unit)}"
     if highest is not None and not 0.0 <= needed <= highest:
         said = "these documents are too few"
-    rule = f"{outcome.rule}; to pick the best of {candidate.systems.count} systems, {said}"
+    rule = f"{outcome.rule}; to pick the best of {candidate.systems.count} {candidate.systems.noun}, {said}"
     return replace(outcome, rule=rule, threshold_of_best=needed)
 
 

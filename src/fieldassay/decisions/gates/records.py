@@ -209,12 +209,12 @@ def _read_run(folder: Path, system: str | None, record: Cursor) -> RowRun | None
     ]
     count, failed = (own["documents"][key] for key in ("attempted", "failed"))
     is_whole = own["status"] == "complete" and count > failed == own["documents"]["reused"] == 0
-    facts = {"set-up": (own["parts"], own["options"]), "version": own["versions"], "machine": sweep["host"]}
+    basis = {"options": own["options"], "version": own["versions"], "machine": sweep["host"]}
     return RowRun(
         own["started"],
         own["ended"],
         is_whole and all(rate == 100 for rate in rates),
-        {key: json.dumps(fact, sort_keys=True) for key, fact in facts.items()},
+        own["parts"] | {key: json.dumps(fact, sort_keys=True) for key, fact in basis.items()},
         f"{count:,} documents, measured in {name}",
     )
 
@@ -308,6 +308,20 @@ def _tell_proof(ids: frozenset[str], label: str, folder: Path, record: Cursor) -
     data, doc = record.data, id_text(record.data.get("doc_id"))
     meaning = _read_fields(record, "interpretation")["interpretation"]
     runs = [str(data[key]) for key in ("fixed_from", "fixed_in") if key in data]
+    if doc is None:
+        record.refuse(
+            "doc_id",
+            "has no 'doc_id'" if data.get("doc_id") is None else "'doc_id' is not an id",
+            "name the input document",
+        )
+    elif doc not in ids and (label or len(runs) < 2):
+        record.refuse(
+            "doc_id",
+            f"{doc[:80]!r} is not in {label}" if label else "there is no manifest to look it up in",
+            nearest(doc[:100], sorted(ids)[:5000])
+            if label
+            else "add `manifest:` with the path of a CSV file, or a list of ids",
+        )
     if len(runs) == 2 and doc is not None:
         changes = diff_runs(*(folder / name for name in runs)).changes
         rows = [] if changes is None else [change for change in changes.rows("fixed") if change.doc == doc]
@@ -319,20 +333,6 @@ def _tell_proof(ids: frozenset[str], label: str, folder: Path, record: Cursor) -
                 "name a document with a fixed value, as `diff` lists them",
             )
         return json.dumps([doc, runs]), f"{doc}: {list_names(values, 3)}: {meaning} (measured in {runs[1]})"
-    if doc is None:
-        record.refuse(
-            "doc_id",
-            "has no 'doc_id'" if data.get("doc_id") is None else "'doc_id' is not an id",
-            "name the input document",
-        )
-    elif doc not in ids:
-        record.refuse(
-            "doc_id",
-            f"{doc[:80]!r} is not in {label}" if label else "there is no manifest to look it up in",
-            nearest(doc[:100], sorted(ids)[:5000])
-            if label
-            else "add `manifest:` with the path of a CSV file, or a list of ids",
-        )
     names = ("measured",) if _says(data.get("measured")) else ("before", "after")
     seen = {name: _text(data[name]) for name in names if _says(data.get(name))}
     if len(seen) < len(names):

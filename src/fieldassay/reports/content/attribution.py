@@ -215,12 +215,12 @@ def _mends(system: SystemShares) -> list[Part]:
         return []
     rows = [
         (
-            mend.option,
+            f"another {mend.option}",
             *(f"{count:,} ({format_share(count / mend.of, 0)})" for count in (mend.values, mend.only)),
         )
         for mend in system.mends
     ]
-    heads = ("option", "right with another value of it", "only with this option")
+    heads = ("with", "errors of the model that are right", "right only with it")
     table = ReportTable("errors of the model that other systems of the run have right", heads, rows, (1, 2))
     return [Part(f"{clip(system.system, _NAME)}: prompt, model or another option", (), (table,))]
 

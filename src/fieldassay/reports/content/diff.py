@@ -6,7 +6,7 @@ from typing import Any, Literal
 from msgspec.structs import asdict
 
 from fieldassay.decisions.baseline import Baseline, ChangeLine, Headline
-from fieldassay.decisions.diff.diff import Change, Changes, Diff, DiffSide, FieldLoss, Tally
+from fieldassay.decisions.diff.diff import Change, Changes, Diff, DiffSide, Tally
 from fieldassay.io.text.shown import clip, format_count, format_json, visible
 from fieldassay.metrics.estimate import (
     FEW,
@@ -237,7 +237,7 @@ def changes_part(diff: Diff, most: int) -> Part:
         return Part(_TITLE, lines)
     worst = tuple(tally for tally in changes.by_document() if tally.broken > tally.fixed)
     tables = [
-        *([_losses(diff.losses, most)] if diff.losses else []),
+        *([_losses(diff, most)] if diff.losses else []),
         _tally("values by field", "field", changes.by_field(), most),
         _tally("values by kind of error", "kind of error", changes.by_diagnosis(), most),
         *(
@@ -287,9 +287,9 @@ def _tally(caption: str, head: str, tallies: tuple[Tally, ...], most: int) -> Re
     return ReportTable(caption, (head, "fixed", "broken"), tuple(rows), (1, 2))
 
 
-def _losses(losses: Sequence[FieldLoss], most: int) -> ReportTable:
+def _losses(diff: Diff, most: int) -> ReportTable:
     """Return what fields cost of the score before and after: those that changed most."""
-    shown = sorted(losses, key=lambda loss: -abs(loss.before - loss.after))[: max(most, _FEWEST)]
+    shown = sorted(diff.losses, key=lambda loss: -abs(loss.before - loss.after))[: max(most, _FEWEST)]
     rows = [
         (
             clip(loss.field or "failed answers", _PATH),
@@ -299,9 +299,9 @@ def _losses(losses: Sequence[FieldLoss], most: int) -> ReportTable:
         )
         for loss in shown
     ]
-    return ReportTable(
-        "points of the score lost by field", ("field", "before", "after", "gain"), rows, (1, 2, 3)
-    )
+    lost = "the score" if diff.lost == "score" else diff.lost
+    caption = f"points of {lost} lost by field"
+    return ReportTable(caption, ("field", "before", "after", "gain"), rows, (1, 2, 3))
 
 
 def _change_row(change: Change) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from fieldassay.errors import list_names
+from fieldassay.errors import list_names, nearest
 from fieldassay.io.json_value import json_text
 from fieldassay.io.text.shown import clip, format_count, visible
 from fieldassay.metrics.estimate import (
@@ -100,7 +100,9 @@ def render_listed(store: Path, listing: Listing, shown: HistoryOf, screen: Scree
     if rows:
         page.table([PageColumn(head, is_name=head in _NAMES) for head in heads], rows, styles)
     if rows and shown.title and not any(headlines.values()):
-        page.line(f"no run has a number for {shown.title}")
+        sound = [run for run in listing.runs if not run.damage]
+        known = {HistoryOf(one.field, one.slice).title for run in sound for one in run.estimates.estimates}
+        page.line(f"no run has a number for {shown.title}; {nearest(shown.title, known - {''})}")
     hidden = listing.total - len(listing.runs)
     if hidden:
         page.line(f"and {format_count(hidden, 'older run')}; --limit shows more")

@@ -332,12 +332,17 @@ def find_table(name: str) -> RunTable:
     return TABLES[name]
 
 
-def _make(table: RunTable, run: Run, system: str | None) -> Content:
+def check_system(run: Run, system: str | None) -> None:
+    """Raise `ProblemsError` with the nearest name for what is no system of the run."""
     systems = run.result.systems
     if system is not None and system not in systems:
         raise problem(
             run.folder, f"no system {system[:100]!r}", nearest(system[:100], systems), "unknown_name"
         )
+
+
+def _make(table: RunTable, run: Run, system: str | None) -> Content:
+    check_system(run, system)
     if system is not None and table.is_of_all:
         raise problem(
             run.folder, f"{table.words}: covers all systems", "leave out --system", "invalid_option"

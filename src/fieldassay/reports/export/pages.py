@@ -181,12 +181,14 @@ def render_error_report(run: Run, system: str | None = None) -> str:
     spec, documents = result.run.get("spec"), result.counts.get("documents")
     name = str(spec.get("name") or "") if isinstance(spec, Mapping) else ""
     counted = [Marked(f"**Cases**: {documents:,}")] if isinstance(documents, int) else []
+    has_units = any(map(is_unit_key, result.fields)) or any(error.kind == "unit" for error in errors)
+    kinds = KINDS if has_units else KINDS[1:]
     parts = [Part(f"{clip(name or 'Extraction', 100)}: error report", lead=counted, level=1)]
     for each in result.systems if system is None else (system,):
         own = [error for error in errors if error.system == each]
-        parts += [Part(clip(each, 100)), *_statistics(result, each), _breakdown(own)]
+        parts += [Part(clip(each, 100)), *_statistics(result, each), _breakdown(own, kinds)]
         parts += _thresholds(decisions[each]) if each in decisions else []
-        parts += _cases(result.documents, each, own)
+        parts += _cases(result.documents, each, own, kinds)
     return render_markdown([*parts, *remarks_part(result.warnings, result.notes)])
 
 
@@ -246,10 +248,10 @@ def _meanings(result: Result) -> dict[str, str]:
     )
 
 
-def _breakdown(errors: Sequence[ErrorLine]) -> Part:
+def _breakdown(errors: Sequence[ErrorLine], kinds: Sequence[str]) -> Part:
     places = _marked(errors)
     rows = []
-    for kind in KINDS:
+    for kind in kinds:
         of_kind = [error for error in places if error.kind == kind]
         critical = sum(error.is_critical for error in of_kind)
         rows.append(
@@ -322,7 +324,9 @@ def _cell(outcome: GateOutcome) -> str:
     return f"{outcome.value_text} {outcome.threshold_text} {outcome.verdict}"
 
 
-def _cases(documents: pl.DataFrame | None, system: str, errors: Sequence[ErrorLine]) -> list[Part]:
+def _cases(
+    documents: pl.DataFrame | None, system: str, errors: Sequence[ErrorLine], kinds: Sequence[str]
+) -> list[Part]:
     if documents is None:
         return []
     rows = [row for row in documents.iter_rows(named=True) if row["system"] == system]
@@ -332,8 +336,12 @@ def _cases(documents: pl.DataFrame | None, system: str, errors: Sequence[ErrorLi
     rows.sort(key=lambda row: (row["score"] is not None, row["score"], row["doc"]))
     columns = [name for name in _OF_CASES if any(row.get(name) is not None for row in rows)]
     noted = next((name for name in _NOTED if any(row.get(name) for row in rows)), None)
-    lines = [_case_row(row, columns, noted, by_document.get(row["doc"], ())) for row in rows[:MOST_CASES]]
-    head = ["case", *([noted] if noted else []), *(name.replace("_", " ") for name in columns), *KINDS]
+    lines = [
+        [*_case_row(row, columns, noted), *(f"{counts[kind]:,}" for kind in kinds)]
+        for row in rows[:MOST_CASES]
+        for counts in [Counter(error.kind for error in _marked(by_document.get(row["doc"], ())))]
+    ]
+    head = ["case", *([noted] if noted else []), *(name.replace("_", " ") for name in columns), *kinds]
     more = [f"and {len(rows) - MOST_CASES:,} more"] if len(rows) > MOST_CASES else []
     parts = [Part("Cases", lead=["The worst come first."], tables=[_table(head, lines)], end=more, level=3)]
     for row in rows[:MOST_CASES]:
@@ -341,17 +349,9 @@ def _cases(documents: pl.DataFrame | None, system: str, errors: Sequence[ErrorLi
     return parts
 
 
-def _case_row(
-    row: Mapping[str, Any], columns: Sequence[str], noted: str | None, errors: Sequence[ErrorLine]
-) -> list[str]:
-    counts = Counter(error.kind for error in _marked(errors))
+def _case_row(row: Mapping[str, Any], columns: Sequence[str], noted: str | None) -> list[str]:
     numbers = [NOTHING if row[name] is None else format_number(row[name]) for name in columns]
-    return [
-        row["doc"],
-        *([row[noted] or ""] if noted else []),
-        *numbers,
-        *(str(counts[kind]) for kind in KINDS),
-    ]
+    return [row["doc"], *([row[noted] or ""] if noted else []), *numbers]
 
 
 def _case(document: str, errors: Sequence[ErrorLine]) -> list[Part]:

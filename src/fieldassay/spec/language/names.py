@@ -83,6 +83,8 @@ ADDED = (
     "slices", "prices",
 )  # fmt: skip
 """Keys under which a spec adds to its protocol; what `replace` lists of them takes the protocol's place."""
+_PATH = re.compile(r"\*|\[\]|\w\.\w")
+"""What makes a name a path or a pattern, beside the patterns of a protocol."""
 _OF_ANY_TYPE = ("names", "applies_to", "weight", "critical", "description", "labels", "find")
 """Keys of a protocol's field that stay where a spec gives it another type."""
 
@@ -178,20 +180,26 @@ def over_rules(own: Mapping[str, Any], rules: Mapping[str, Any], kind: Any) -> d
     """Return a definition's keys on top of the rules of its type, whose name is `kind`.
 
     Where it names a comparator of its own, the options of the other one go. Where it has an option of the
-    other one's comparator, that option goes.
+    other one's comparator, that option goes. Fields, items and values inside are joined, too.
 
     >>> over_rules({"compare": "exact"}, {"type": "money", "currency": "EUR", "tolerance": 1}, "money")
     {'type': 'money', 'currency': 'EUR', 'compare': 'exact'}
     >>> over_rules({"tolerance": 1}, {"compare": {"cascade": ["exact", {"number": 0}]}}, "text")
     {'compare': {'cascade': ['exact', 'number']}, 'tolerance': 1}
+    >>> over_rules({"items": {"tolerance": 1}}, {"items": "money", "separator": "|"}, "list")
+    {'items': {'type': 'money', 'tolerance': 1}, 'separator': '|'}
     """
+    both = own.keys() & rules.keys()
+    inner = {key: _over_definition(own[key], rules[key]) for key in both & {"items", "values"}}
+    if "fields" in both:
+        inner["fields"] = _over_definitions(own["fields"], rules["fields"])
     name = rules.get("type", kind)
     if "compare" in own and isinstance(name, str) and name in READERS:
         allowed = {*FIELD_KEYS, *option_names(READERS.load(name))}
         rules = {key: value for key, value in rules.items() if key in allowed}
     if "compare" in rules and "compare" not in own:
         rules = {**rules, "compare": without_options(rules["compare"], option_keys(own))}
-    return {**rules, **own}
+    return {**rules, **own, **inner}
 
 
 def without_options(raw: Any, names: Collection[str]) -> Any:
@@ -237,7 +245,7 @@ def over_protocol(
     is_apart = (
         "fields" in replaced
         or own.get("type", protocol.get("type")) != protocol.get("type")
-        or (is_tree and isinstance(fields, dict) and not _is_tree(fields))
+        or (is_tree and isinstance(fields, dict) and not any(map(_PATH.search, fields)))
     )
     dropped = {*_OWN, *replaced, *(("fields", "type", "align") if is_apart else ())}
     merged = {key: value for key, value in protocol.items() if key not in dropped}
@@ -326,8 +334,8 @@ def _is_tree(fields: Any) -> bool:
 def _over_definition(raw: Any, below: Any, kind: str | None = None) -> Any:
     """Return a definition on top of the protocol's definition of that name.
 
-    Fields, items and values inside are joined, too. Of a field of another type only what says which field it
-    is stays: its names, where it applies, its weight.
+    A comparator or an aligner of the same name keeps the options that are not given. Of a field of another
+    type only what says which field it is stays: its names, where it applies, its weight.
     """
     own, base = as_definition(raw), as_definition(below)
     if own is None or base is None:
@@ -335,11 +343,23 @@ def _over_definition(raw: Any, below: Any, kind: str | None = None) -> Any:
     kind = base.get("type", kind or _implied_type(base))
     if own.get("type", kind) != kind:
         return {**{key: base[key] for key in _OF_ANY_TYPE if key in base}, **own}
-    both = own.keys() & base.keys()
-    inner = {key: _over_definition(own[key], base[key]) for key in both & {"items", "values"}}
-    if "fields" in both:
-        inner["fields"] = _over_definitions(own["fields"], base["fields"])
-    return {**over_rules(own, base, kind), **inner}
+    calls = {
+        key: {name: below[name] | options for name, options in raw.items()}
+        for key, raw in own.items()
+        if key in ("compare", "align") and _is_call_of(below := base.get(key), raw)
+    }
+    return {**over_rules(own, base, kind), **calls}
+
+
+def _is_call_of(below: Any, own: Any) -> bool:
+    """Return whether both are calls with options of one comparator or aligner.
+
+    >>> [_is_call_of({"words": {"contained": 0.9}}, own) for own in ({"words": {"threshold": 0.5}}, "words")]
+    [True, False]
+    """
+    calls = [call for call in (below, own) if isinstance(call, dict) and len(call) == 1]
+    are_open = all(isinstance(options, dict) for call in calls for options in call.values())
+    return are_open and len(calls) == 2 and [*below] == [*own]
 
 
 def option_keys(raw: Mapping[str, Any]) -> list[str]:

@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
@@ -260,7 +261,10 @@ class _Checker(Struct, frozen=True):
         """Note the problems of one metric or gate."""
         try:
             call = parse(text)
-            select_metrics([str(call)], self.vocabulary)
+            found = select_metrics([str(call)], self.vocabulary)
+            if steps == ("score",) and not self._is_score(call):
+                names = {one.name: None for one in found if one.name != call.name} or ("accuracy",)
+                raise ValueError(f"{text!r} is no single number of a document; write one: {', '.join(names)}")
         except ValueError as error:
             what, _, remedy = str(error).partition("; ")
             example = "accuracy >= 0.9" if steps[0] == "gates" else "f1 or field_accuracy[total]"
@@ -275,6 +279,14 @@ class _Checker(Struct, frozen=True):
                 nearest(call.field[:100], self.paths),
                 "unknown_name",
             )
+
+    def _is_score(self, call: MetricCall) -> bool:
+        """Return whether a metric has one number for each document, of all its fields."""
+        with suppress(ValueError):
+            return (
+                not (call.field or call.slice) and bind_metric(call, self.vocabulary).metric.scope != "field"
+            )
+        return False
 
 
 def _check_definition(definition: Definition, vocabulary: Vocabulary, report: Report) -> None:

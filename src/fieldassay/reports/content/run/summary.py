@@ -84,7 +84,7 @@ LEVELS = {"perfect": 1.0, "0.8 and more": 0.8, "0.5 and more": 0.5, "below 0.5":
 
 
 def share_levels(evidence: pl.LazyFrame, result: Result) -> dict[str, list[tuple[str, ...]]]:
-    """Return by system the fields that have any score between 0 and 1, each with its share of each level.
+    """Return by system each field with any score, and its share of each level.
 
     Where neither side has a value counts as the fields do in the spec's own metric: perfect, or not at all.
     """
@@ -116,15 +116,15 @@ def share_levels(evidence: pl.LazyFrame, result: Result) -> dict[str, list[tuple
                 *(format_share(number / sum(counts[field].values()), 0) for number in counts[field].values()),
             )
             for field in result.fields
-            if any(list(counts.get(field, dict.fromkeys(LEVELS, 0)).values())[1:-1])
+            if field in counts
         ]
     return shares
 
 
 def list_levels(evidence: pl.LazyFrame, result: Result) -> Iterator[SummaryTable]:
-    """Yield the levels of each system that has any, as far as a report has room."""
-    for system, shares in share_levels(evidence, result).items():
-        if shares:
+    """Yield the levels of the fields with any score between 0 and 1, as far as a report has room."""
+    for system, every in share_levels(evidence, result).items():
+        if shares := [row for row in every if {*row[2:-1]} != {format_share(0.0, 0)}]:
             hidden = max(0, len(shares) - MOST_ROWS)
             yield SummaryTable(
                 f"Scores by level, {system}", ("field", *LEVELS), tuple(shares[:MOST_ROWS]), hidden
