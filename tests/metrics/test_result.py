@@ -29,9 +29,9 @@ from fieldassay.metrics.estimate import Estimate
 from fieldassay.metrics.fold import FoldPlan, fold, merge
 from fieldassay.metrics.result.documents import scan_documents
 from fieldassay.metrics.result.result import Result, find_headline, metrics_json, read_metrics
+from fieldassay.reports.content.run.parts import render_terminal
 from fieldassay.reports.content.run.sections import count_tested
 from fieldassay.reports.content.run.summary import summarize
-from fieldassay.reports.content.run.terminal import render_terminal
 from fieldassay.reports.findings.recommendation import list_standings
 from fieldassay.reports.wording import describe_estimate
 from fieldassay.reports.writers.page import Screen

@@ -26,9 +26,8 @@ from fieldassay.errors import ProblemsError
 from fieldassay.metrics.estimate import format_value
 from fieldassay.metrics.result.result import Result
 from fieldassay.reports.ci.outputs import render_comment
-from fieldassay.reports.content.run.parts import report_parts
+from fieldassay.reports.content.run.parts import render_answer, render_terminal, report_parts
 from fieldassay.reports.content.run.summary import Summary, list_grids, share_levels, summarize
-from fieldassay.reports.content.run.terminal import render_answer, render_terminal
 from fieldassay.reports.export.pages import (
     KINDS,
     ErrorLine,

@@ -15,9 +15,8 @@ from fieldassay.metrics.evidence import FLAGS as BITS
 from fieldassay.metrics.evidence import Outcome
 from fieldassay.metrics.result.result import Result
 from fieldassay.reports.ci.outputs import render_step_summary
-from fieldassay.reports.content.run.parts import report_parts
+from fieldassay.reports.content.run.parts import render_terminal, report_parts
 from fieldassay.reports.content.run.summary import summarize
-from fieldassay.reports.content.run.terminal import render_terminal
 from fieldassay.reports.export.pages import render_executive
 from fieldassay.reports.findings.recommendation import (
     describe_cause,

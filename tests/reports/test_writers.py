@@ -23,10 +23,9 @@ from fieldassay.metrics.estimate import format_in_unit, format_number, format_ro
 from fieldassay.metrics.result.result import Result
 from fieldassay.metrics.result.verdicts import Decision, GateOutcome, Verdict
 from fieldassay.reports.ci.outputs import render_junit
-from fieldassay.reports.content.run.parts import report_parts
+from fieldassay.reports.content.run.parts import render_terminal, report_parts
 from fieldassay.reports.content.run.sections import gates_parts
 from fieldassay.reports.content.run.summary import Summary, summarize
-from fieldassay.reports.content.run.terminal import render_terminal
 from fieldassay.reports.export.export import escape_latex, export_run
 from fieldassay.reports.report import Reported, ReportOptions
 from fieldassay.reports.writers.page import Extent, PageColumn, Screen, ScreenPage, fit

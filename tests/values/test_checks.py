@@ -17,9 +17,8 @@ from fieldassay import score
 from fieldassay.errors import ProblemsError
 from fieldassay.paths import Pattern, join_path
 from fieldassay.records.record import Meta, Record
-from fieldassay.reports.content.run.parts import report_parts
+from fieldassay.reports.content.run.parts import render_terminal, report_parts
 from fieldassay.reports.content.run.summary import summarize
-from fieldassay.reports.content.run.terminal import render_terminal
 from fieldassay.reports.writers.page import Screen
 from fieldassay.reports.writers.tables import render_markdown
 from fieldassay.runs.files import VIOLATIONS, make_folder, read_violations

@@ -16,10 +16,9 @@ from fieldassay.io.files.whole_files import check_plain, convert, write_whole
 from fieldassay.metrics.estimate import RecordedInputs
 from fieldassay.metrics.result.result import Result
 from fieldassay.metrics.result.verdicts import Decision
-from fieldassay.reports.content.run.parts import report_parts
+from fieldassay.reports.content.run.parts import render_answer, render_terminal, report_parts
 from fieldassay.reports.content.run.sections import decisions_of_run
 from fieldassay.reports.content.run.summary import summarize
-from fieldassay.reports.content.run.terminal import render_answer, render_terminal
 from fieldassay.reports.formats import find_format
 from fieldassay.reports.writers.page import Screen
 from fieldassay.reports.writers.tables import render_markdown

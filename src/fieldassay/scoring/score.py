@@ -35,8 +35,7 @@ from fieldassay.metrics.fold import FoldPlan, Partial, estimates
 from fieldassay.metrics.repeats import Repeats
 from fieldassay.metrics.result.documents import scan_documents
 from fieldassay.metrics.result.result import WITHOUT, Lazy, Result, find_ungated
-from fieldassay.metrics.uncertainty.bootstrap import FEW_FAMILIES
-from fieldassay.metrics.uncertainty.families import find_likeness
+from fieldassay.metrics.uncertainty.bootstrap import FEW_FAMILIES, find_likeness
 from fieldassay.paths import join_path, split_path
 from fieldassay.records.keys import Positions, cap_problems
 from fieldassay.records.matching import BY_POSITION, FORMAT, JOINED, Matching, unknown_document

@@ -55,8 +55,8 @@ def _extract(out: Path | None) -> None:
     from fieldassay.commands.cli.output import screen, write
     from fieldassay.commands.cli.report import write_reports
     from fieldassay.commands.extract import ExtractOptions, SweepOptions, run
+    from fieldassay.reports.content.run.parts import render_systems
     from fieldassay.reports.content.run.summary import summarize
-    from fieldassay.reports.content.run.terminal import render_systems
     from fieldassay.scoring.score import printed_receipts
 
     receipts = printed_receipts()

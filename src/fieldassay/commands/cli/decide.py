@@ -10,7 +10,7 @@ import click
 
 from fieldassay.commands.cli.grouping import GroupedCommand, GroupedCommands, json_option, record_option
 from fieldassay.commands.cli.output import PAGE_ENDINGS
-from fieldassay.commands.cli.runs import find_stored, lookup_option
+from fieldassay.commands.cli.report import find_stored, lookup_option
 from fieldassay.commands.cli.thresholds import DEFAULT, REGRESSION_HELP, default_baseline
 
 if TYPE_CHECKING:

@@ -313,8 +313,8 @@ def _show_sweep(sweep: Any, params: Any) -> None:
         return
     if params["quiet"]:
         return
+    from fieldassay.reports.content.run.parts import render_answer, render_terminal
     from fieldassay.reports.content.run.summary import summarize
-    from fieldassay.reports.content.run.terminal import render_answer, render_terminal
     from fieldassay.reports.content.runs import render_sweep
 
     if sweep.run is not None:

@@ -54,6 +54,7 @@ _CHAPTERS = {
     **dict.fromkeys(("diff", "gate", "baseline", "calibrate"), "decide"),
     **dict.fromkeys(("explain", "attribute"), "why"),
     "run": "extract",
+    "runs": "report",
 }
 COMMANDS = {
     name: f"fieldassay.commands.cli.{_CHAPTERS.get(name, name)}:{name}"

@@ -25,7 +25,7 @@ from fieldassay.commands.cli.inputs import (
     spec_options,
 )
 from fieldassay.commands.cli.output import complain, screen, tell, write
-from fieldassay.commands.cli.runs import find_stored, lookup_option
+from fieldassay.commands.cli.report import find_stored, lookup_option
 from fieldassay.commands.cli.thresholds import default_baseline
 from fieldassay.io.text.shown import format_count
 

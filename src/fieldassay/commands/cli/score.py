@@ -17,8 +17,14 @@ from fieldassay.commands.cli.inputs import (
     spec_options,
     with_paths,
 )
-from fieldassay.commands.cli.report import VERBOSE, read_report_options, report_options, write_reports
-from fieldassay.commands.cli.runs import read_sources, store_option
+from fieldassay.commands.cli.report import (
+    VERBOSE,
+    read_report_options,
+    read_sources,
+    report_options,
+    store_option,
+    write_reports,
+)
 from fieldassay.commands.cli.thresholds import BaselineChoice, baseline_options, read_baseline_options
 
 if TYPE_CHECKING:
@@ -339,8 +345,8 @@ def _write_json(run: Run) -> None:
 def show_run(run: Run, shown: Shown) -> None:
     """Print a finished run for a terminal."""
     from fieldassay.commands.cli.output import screen, write
+    from fieldassay.reports.content.run.parts import render_answer, render_terminal
     from fieldassay.reports.content.run.summary import summarize
-    from fieldassay.reports.content.run.terminal import render_answer, render_terminal
 
     summary = summarize(run.result, run.evidence, shows_all=shown.has_all_metrics, decisions=run.decisions)
     has_numbers = shown.has_all_metrics or shown.has_slices

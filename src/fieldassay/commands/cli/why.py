@@ -12,7 +12,7 @@ import click
 from fieldassay.commands.cli.grouping import GroupedCommand, json_option, option
 from fieldassay.commands.cli.inputs import data_options, read_inputs, read_plan_option, spec_options
 from fieldassay.commands.cli.output import PAGE_ENDINGS
-from fieldassay.commands.cli.runs import find_stored, lookup_option
+from fieldassay.commands.cli.report import find_stored, lookup_option
 
 if TYPE_CHECKING:
     from fieldassay.scoring.explain import DocumentExplanation

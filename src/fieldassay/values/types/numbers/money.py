@@ -16,6 +16,7 @@ from fieldassay.values.types.column import (
 from fieldassay.values.types.locales import convention, find_locale, territory_currencies
 from fieldassay.values.types.numbers.amounts import (
     WIDE,
+    FormReader,
     Money,
     Signs,
     canonical_money,
@@ -26,7 +27,6 @@ from fieldassay.values.types.numbers.amounts import (
     stripped,
 )
 from fieldassay.values.types.numbers.currencies import GENERIC, WITHOUT_CENTS, currency_named
-from fieldassay.values.types.numbers.forms import FormReader
 from fieldassay.values.types.numbers.numbers import (
     Numeral,
     check_single,

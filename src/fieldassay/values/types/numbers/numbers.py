@@ -24,6 +24,7 @@ from fieldassay.values.types.numbers.amounts import (
     MIN_NOISY,
     WIDE,
     AmountValue,
+    FormReader,
     Money,
     NumberRange,
     Quantity,
@@ -43,7 +44,6 @@ from fieldassay.values.types.numbers.amounts import (
     stripped,
     without_noise,
 )
-from fieldassay.values.types.numbers.forms import FormReader
 from fieldassay.values.types.numbers.unit_spellings import POWERS_OF_TEN
 from fieldassay.values.types.numbers.units import canonical_unit, conversion, convert, unit_flags, without_ten
 
