@@ -16,7 +16,7 @@ from fieldassay.errors import ProblemsError
 from fieldassay.extraction.endpoints.exchange import NAME as JOURNAL
 from fieldassay.extraction.endpoints.exchange import lines_of
 from fieldassay.extraction.extract import split_job
-from fieldassay.extraction.places import TEXTS, Known, Place, Search, normalized, reading_key
+from fieldassay.extraction.places import TEXTS, Place, Readings, Search, normalized, reading_key
 from fieldassay.io.text.shown import make_printable
 from fieldassay.records.envelope import pred_options
 from fieldassay.records.files import is_extraction, read_manifest
@@ -91,10 +91,10 @@ class SentText(Struct, frozen=True, eq=False):
     transcript: Transcript | None = None
 
     @classmethod
-    def of(cls, transcript: Transcript, names: Known | None = None) -> SentText:
+    def of(cls, transcript: Transcript, readings: Readings | None = None) -> SentText:
         """Return the text of a transcript: what is visible is what is sent."""
-        search = Search.of(transcript.pages, known=names)
-        every = Search.of(transcript.pages, hidden=True, known=names)
+        search = Search.of(transcript.pages, readings=readings)
+        every = Search.of(transcript.pages, hidden=True, readings=readings)
         has_hidden = [page.text for page in search.pages] != [page.text for page in every.pages]
         blank = tuple(page.number for page in search.pages if not page.text.strip())
         hidden = cls(every) if has_hidden else None
@@ -152,7 +152,7 @@ class Extractions(Struct, frozen=True, eq=False, dict=True):
     """By system, why its predictions cannot be read."""
     _texts: dict[Any, SentText | None] = field(default_factory=dict)
     _stores: dict[Path, _Store] = field(default_factory=dict)
-    _known: Known = field(default_factory=dict)
+    _readings: Readings = field(default_factory=dict)
 
     def forget(self) -> None:
         """Drop the texts that are held: those of the document before."""
@@ -193,7 +193,7 @@ class Extractions(Struct, frozen=True, eq=False, dict=True):
     def _text(self, key: Any, read: Callable[[], Transcript | None]) -> SentText | None:
         if key not in self._texts:
             transcript = read()
-            self._texts[key] = None if transcript is None else SentText.of(transcript, self._known)
+            self._texts[key] = None if transcript is None else SentText.of(transcript, self._readings)
         return self._texts[key]
 
 

@@ -84,14 +84,14 @@ def _rows_of(lines: Iterable[list[int]], words: Sequence[Word], boxes: Sequence[
     """Return the rows, from top to bottom, of words that stand side by side."""
     rows = []
     for line in lines:
-        held = [boxes[at] for at in line]
+        line_boxes = [boxes[at] for at in line]
         if len(line) > 1 and any(
-            one.right > other.left and _is_above(one, other) for one, other in pairwise(held)
+            box.right > other.left and _is_above(box, other) for box, other in pairwise(line_boxes)
         ):
             for row in _stacked(line, boxes):
                 rows.append(row_of([words[at] for at in row], [boxes[at] for at in row]))
         else:
-            rows.append(row_of([words[at] for at in line], held))
+            rows.append(row_of([words[at] for at in line], line_boxes))
     return sorted(rows, key=lambda row: (row.top + row.bottom, row.segments[0][0]))
 
 
@@ -175,11 +175,11 @@ def _stacked(row: list[int], boxes: Sequence[Box]) -> list[list[int]]:
     return [sorted(line, key=lambda at: (boxes[at].left, boxes[at].top)) for line in lines]
 
 
-def _is_above(one: Box, other: Box) -> bool:
+def _is_above(box: Box, other: Box) -> bool:
     """Return whether two boxes of like heights stand on different lines, one above the other."""
-    low, high = sorted((one.bottom - one.top, other.bottom - other.top))
-    shift = abs(one.top + one.bottom - other.top - other.bottom) / 2
-    is_across = min(one.right, other.right) - max(one.left, other.left) > _APART * low
+    low, high = sorted((box.bottom - box.top, other.bottom - other.top))
+    shift = abs(box.top + box.bottom - other.top - other.bottom) / 2
+    is_across = min(box.right, other.right) - max(box.left, other.left) > _APART * low
     return is_across and shift > _APART * low and low > _LIKE * high
 
 
@@ -190,8 +190,15 @@ def row_of(words: list[Word], boxes: list[Box]) -> LayoutRow:
         return LayoutRow(box.top, box.bottom, box, [(box.left, box.right, words, boxes)])
     segments: list[Segment] = []
     for start, end in _find_segments(boxes):
-        held = boxes[start:end]
-        segments.append((held[0].left, max([box.right for box in held]), words[start:end], held))
+        segment_boxes = boxes[start:end]
+        segments.append(
+            (
+                segment_boxes[0].left,
+                max([box.right for box in segment_boxes]),
+                words[start:end],
+                segment_boxes,
+            )
+        )
     return row_with(boxes, segments)
 
 
@@ -266,10 +273,10 @@ def _join_strokes(rules: list[Box], places: Callable[[Box], tuple[float, float, 
     joined: list[Box] = []
     line, reach = (0.0, 0.0), 0.0
     for rule in sorted(rules, key=places):
-        one, other, begin, end = places(rule)
-        if not joined or (one, other) != line or begin > reach:
+        near, far, begin, end = places(rule)
+        if not joined or (near, far) != line or begin > reach:
             joined.append(rule)
-            line, reach = (one, other), end
+            line, reach = (near, far), end
         elif end > reach:
             joined[-1], reach = union([joined[-1], rule]) or rule, end
     return joined
@@ -330,12 +337,12 @@ def _covered(
 
     A rule is given by the place that it stands at, its begin and its end.
     """
-    held: dict[int, list[tuple[float, float]]] = defaultdict(list)
+    intervals_by_place: dict[int, list[tuple[float, float]]] = defaultdict(list)
     for place, begin, end in lines:
-        held[_nearest(places, place)].append((begin, end))
+        intervals_by_place[_nearest(places, place)].append((begin, end))
     return {
         (at, step)
-        for at, intervals in held.items()
+        for at, intervals in intervals_by_place.items()
         for step, (begin, end) in enumerate(pairwise(steps))
         if _covers(intervals, begin, end)
     }
@@ -449,12 +456,14 @@ def _split(words: list[Word], grid: Grid) -> tuple[dict[int, list[Word]], list[W
     return inside, outside
 
 
-def _fill(grid: Grid, held: dict[int, list[Word]]) -> tuple[Cell, ...]:
+def _fill(grid: Grid, words_by_cell: dict[int, list[Word]]) -> tuple[Cell, ...]:
     """Return the cells of a grid that hold words; the lines of a cell are joined by line breaks."""
     cells = []
-    for at, found in sorted(held.items()):
+    for at, cell_words in sorted(words_by_cell.items()):
         place = grid.cells[at]
-        lines = [found] if len(found) == 1 else [_as_read(row.words) for row in find_rows(found)]
+        lines = (
+            [cell_words] if len(cell_words) == 1 else [_as_read(row.words) for row in find_rows(cell_words)]
+        )
         text = "\n".join(" ".join([word.text for word in words]) for words in lines)
         cells.append(
             Cell(
@@ -463,8 +472,8 @@ def _fill(grid: Grid, held: dict[int, list[Word]]) -> tuple[Cell, ...]:
                 text,
                 place.rows,
                 place.columns,
-                union(word.box for word in found),
-                any(word.visible for word in found),
+                union(word.box for word in cell_words),
+                any(word.visible for word in cell_words),
             )
         )
     return tuple(cells)
@@ -501,14 +510,14 @@ def _reading_order(rows: list[LayoutRow]) -> Iterable[list[LayoutRow]]:
     last = _last_of_columns(rows)
     while at < len(rows):
         may_begin = at <= last and (at == 0 or _may_begin_columns(rows, at))
-        found = _find_columns(rows, at) if may_begin else None
-        if found is None:
+        columns = _find_columns(rows, at) if may_begin else None
+        if columns is None:
             single.append(rows[at])
             at += 1
             continue
         yield single
         single = []
-        end, gutter = found
+        end, gutter = columns
         for is_left in (True, False):
             side = [_side(row, gutter, is_left) for row in rows[at:end]]
             yield from _reading_order([row for row in side if row.segments])
@@ -536,9 +545,9 @@ def _may_begin_columns(rows: list[LayoutRow], at: int) -> bool:
 
 
 def _side(row: LayoutRow, gutter: float, is_left: bool) -> LayoutRow:
-    kept = [segment for segment in row.segments if (segment[0] < gutter) == is_left]
-    boxes = [box for segment in kept for box in segment[3]]
-    return row_with(boxes, kept) if boxes else LayoutRow(row.top, row.bottom, row.box, [])
+    segments = [segment for segment in row.segments if (segment[0] < gutter) == is_left]
+    boxes = [box for segment in segments for box in segment[3]]
+    return row_with(boxes, segments) if boxes else LayoutRow(row.top, row.bottom, row.box, [])
 
 
 def _find_columns(rows: list[LayoutRow], start: int) -> tuple[int, float] | None:
@@ -550,14 +559,14 @@ def _find_columns(rows: list[LayoutRow], start: int) -> tuple[int, float] | None
     least = WIDE_GAP * 0.7 * max(rows[start].bottom - rows[start].top, 1.0)
     end, looked_at = start, start + _LOOK_AHEAD
     for row in rows[start:]:
-        kept = _subtract(free, row, least)
+        strips = _subtract(free, row, least)
         if len(free) > 3 and end > start + 2:
             gap = (row.top - rows[end - 1].bottom) / max(row.bottom - row.top, 1.0)
-            if gap > (_BLOCK_GAP if len(kept) == len(free) else _LINE_GAP):
+            if gap > (_BLOCK_GAP if len(strips) == len(free) else _LINE_GAP):
                 break
-        if len(free) > 2 and len(kept) <= 2:
+        if len(free) > 2 and len(strips) <= 2:
             break
-        free, end = kept, end + 1
+        free, end = strips, end + 1
         if end == looked_at:
             if _find_gutter(rows[start:end], free) is None:
                 return None
@@ -574,11 +583,14 @@ def _find_gutter(rows: list[LayoutRow], free: list[tuple[float, float]]) -> floa
     _, left, right = max(inner)
     gutter = (left + right) / 2
     segments = [segment for row in rows for segment in row.segments]
-    sides = [[one for one in segments if (one[0] < gutter) == is_left] for is_left in (True, False)]
+    sides = [
+        [segment for segment in segments if (segment[0] < gutter) == is_left] for is_left in (True, False)
+    ]
     if not all(map(_is_prose, sides)):  # three columns or more: one side has several
         strips = [begin for _, begin, _ in inner]
         sides = [
-            [one for one in segments if bisect_right(strips, one[0]) == at] for at in range(len(strips) + 1)
+            [segment for segment in segments if bisect_right(strips, segment[0]) == at]
+            for at in range(len(strips) + 1)
         ]
         going_on = sum(segment[2][0].text[0].islower() for segment in segments)
         if 2 * going_on < len(segments):  # each row begins anew, as in a table
@@ -637,7 +649,7 @@ def _find_table(rows: list[LayoutRow], start: int) -> tuple[int, list[tuple[floa
     if len(rows[start].segments) < _TABLE_COLUMNS:
         return start, []
     columns: list[tuple[float, float]] = []
-    end, kept = start, columns
+    end, table_columns = start, columns
     full = 0
     for at in range(start, len(rows)):
         row = rows[at]
@@ -651,11 +663,11 @@ def _find_table(rows: list[LayoutRow], start: int) -> tuple[int, list[tuple[floa
             break
         columns = grown
         if not is_rest:
-            end, kept = at + 1, columns
+            end, table_columns = at + 1, columns
             full += len(row.segments) >= _TABLE_COLUMNS
     several = sum(len(row.segments) > 1 for row in rows[start:end])
-    is_table = several >= 3 and full >= 2 and len(kept) >= _TABLE_COLUMNS
-    return (end, kept) if is_table else (start, [])
+    is_table = several >= 3 and full >= 2 and len(table_columns) >= _TABLE_COLUMNS
+    return (end, table_columns) if is_table else (start, [])
 
 
 def _grow(columns: list[tuple[float, float]], row: LayoutRow, adds: bool) -> list[tuple[float, float]] | None:
@@ -675,7 +687,7 @@ def _grow(columns: list[tuple[float, float]], row: LayoutRow, adds: bool) -> lis
     if not fresh and grown == columns:
         return columns
     grown = sorted(grown + fresh)
-    return None if any(one[1] > other[0] for one, other in pairwise(grown)) else grown
+    return None if any(column[1] > other[0] for column, other in pairwise(grown)) else grown
 
 
 def _cells(rows: list[LayoutRow], columns: list[tuple[float, float]]) -> tuple[Cell, ...]:
@@ -706,20 +718,22 @@ def find_level_rows(words: Sequence[Word]) -> tuple[list[LayoutRow], bool]:
     Words close together show how far rows fall; all words of a row, once the page lies almost straight.
     """
     placed = [word for word in words if word.box is not None]
-    given = boxes = [word.box for word in placed if word.box is not None]
-    level = lines = _side_by_side(given)
+    page_boxes = boxes = [word.box for word in placed if word.box is not None]
+    level = lines = _side_by_side(page_boxes)
     slant, least = 0.0, _LEAST_SLANT / 2
     for reaches in (False, False, True):
         turned = _find_slant([[boxes[at] for at in line] for line in lines], reaches)
         if abs(turned) >= least:
             slant += turned
-            boxes = _straighten(given, slant)
+            boxes = _straighten(page_boxes, slant)
             lines = _side_by_side(boxes)
         elif not slant:
             break
         least = _LEAST_SLANT
     is_likely = _LEAST_SLANT <= abs(slant) <= _MOST_SLANT and len(lines) <= _MANY_ROWS * len(level)
-    return (_rows_of(lines, placed, boxes), True) if is_likely else (_rows_of(level, placed, given), False)
+    return (
+        (_rows_of(lines, placed, boxes), True) if is_likely else (_rows_of(level, placed, page_boxes), False)
+    )
 
 
 def lay_out_scan(words: Sequence[Word], grids: Sequence[Grid] = (), source: Source = "ocr") -> Layout:
@@ -795,7 +809,7 @@ def lay_out_turned(
     turns = list({word.quarters for word in words})
     if len(turns) > 1:
         sizes = {
-            turned: sum(len(one.word.text) for one in words if one.quarters == turned) for turned in turns
+            turned: sum(len(word.word.text) for word in words if word.quarters == turned) for turned in turns
         }
         turns.sort(key=lambda turned: (-sizes[turned], turned))
     lines: list[Line] = []

@@ -39,7 +39,8 @@ def is_usual(text: str) -> bool:
     """Return whether nothing about the letters of a page asks for a look at each of its fonts."""
     small = text.lower().encode("utf-8", "surrogatepass")
     letters, frequent = (
-        len(small) - len(small.translate(None, held.encode())) for held in (ascii_lowercase, _FREQUENT[:8])
+        len(small) - len(small.translate(None, alphabet.encode()))
+        for alphabet in (ascii_lowercase, _FREQUENT[:8])
     )
     return is_plain(text) and frequent >= (_USUAL - 0.05) * letters
 
@@ -68,7 +69,7 @@ def judge_letters(text: str) -> Judgement:
 def _share(text: str) -> tuple[float, int]:
     """Return the share of frequent letters in the different words of a text, and the number of letters."""
     counts = Counter("".join(set(_WORD.findall(text.lower()))))
-    count = sum(held for char, held in counts.items() if "a" <= char <= "z" or "α" <= char <= "ԯ")
+    count = sum(number for char, number in counts.items() if "a" <= char <= "z" or "α" <= char <= "ԯ")
     return sum(counts[char] for char in _FREQUENT) / max(count, 1), count
 
 

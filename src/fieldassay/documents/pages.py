@@ -58,33 +58,33 @@ def render_page(file: DocumentFile, number: int, options: PictureOptions = WHOLE
     Run it in a `DocumentPool`: pdfium is not safe in threads. Raises `DocumentError`, of kind `no_image` for
     a page or place that is not there, and for kinds of documents that have no pictures of their pages.
     """
-    (made,) = render_pages(file, [(number, options)])
-    if isinstance(made, DocumentError):
-        raise made
-    return made
+    (picture,) = render_pages(file, [(number, options)])
+    if isinstance(picture, DocumentError):
+        raise picture
+    return picture
 
 
 def render_pages(
-    file: DocumentFile, asked: Sequence[tuple[int, PictureOptions]]
+    file: DocumentFile, page_options: Sequence[tuple[int, PictureOptions]]
 ) -> list[bytes | DocumentError]:
     """Return pages of a document, or parts of them, as PNG, or why there is none; the file is opened once.
 
     Raises `DocumentError` for a document that cannot be read. See `render_page`.
     """
     places: dict[int, list[int]] = defaultdict(list)
-    for at, (number, _) in enumerate(asked):
+    for at, (number, _) in enumerate(page_options):
         places[number].append(at)
-    made: list[bytes | DocumentError] = [
-        DocumentError("no_image", f"has no page {number}", number) for number, _ in asked
+    pictures: list[bytes | DocumentError] = [
+        DocumentError("no_image", f"has no page {number}", number) for number, _ in page_options
     ]
     with closing(_sheets(file, sorted(places))) as sheets:
         for number, sheet in sheets:
             for at in places[number]:
                 try:
-                    made[at] = _draw(sheet, asked[at][1])
+                    pictures[at] = _draw(sheet, page_options[at][1])
                 except DocumentError as error:
-                    made[at] = error
-    return made
+                    pictures[at] = error
+    return pictures
 
 
 def _sheets(file: DocumentFile, numbers: Sequence[int]) -> Generator[tuple[int, _Sheet], None, None]:
@@ -97,7 +97,9 @@ def _sheets(file: DocumentFile, numbers: Sequence[int]) -> Generator[tuple[int, 
         yield from _image_sheets(data, numbers)
     elif kind in _DRAWN:
         pages = load_bytes(data, file.path.name).pages
-        yield from ((number, _drawn(pages[number - 1])) for number in numbers if 1 <= number <= len(pages))
+        yield from (
+            (number, _text_sheet(pages[number - 1])) for number in numbers if 1 <= number <= len(pages)
+        )
     else:
         raise DocumentError("no_image", f"is of the kind {kind}, which has no pictures of its pages")
 
@@ -109,9 +111,9 @@ def _pdf_sheets(
     inner: list[bytes] = []
     with open_pdf(data) as document:
         if numbers and max(numbers) > before + len(document) and depth < DEFAULTS.max_depth:
-            inner = [held for _, held in embedded_files(document) if is_pdf(held)]
+            inner = [file_data for _, file_data in embedded_files(document) if is_pdf(file_data)]
         last = before + len(document)
-        for number in (one for one in numbers if before < one <= last):
+        for number in (page_number for page_number in numbers if before < page_number <= last):
             with open_page(document, number - before) as page:
                 width, height = page.get_size()
 
@@ -121,9 +123,9 @@ def _pdf_sheets(
                     return page.render(scale=scale, crop=cut).to_pil().convert("RGB")
 
                 yield number, _Sheet((width, height), draw)
-    for held in inner:
+    for file_data in inner:
         with suppress(DocumentError):  # it has no pages in the transcript
-            last = yield from _pdf_sheets(held, numbers, last, depth + 1)
+            last = yield from _pdf_sheets(file_data, numbers, last, depth + 1)
     return last
 
 
@@ -145,7 +147,7 @@ def _image_sheets(data: bytes, numbers: Sequence[int]) -> Generator[tuple[int, _
                 return
 
 
-def _drawn(page: Page) -> _Sheet:
+def _text_sheet(page: Page) -> _Sheet:
     """Return a page whose words, and the texts of whose cells, are drawn at their places."""
 
     def draw(part: Box, scale: float) -> Any:

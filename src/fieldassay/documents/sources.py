@@ -241,7 +241,7 @@ def _zipped_kind(data: bytes) -> str:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             names = archive.namelist()
             is_typed = names[:1] == ["mimetype"] and archive.getinfo("mimetype").file_size < 200
-            told = archive.read("mimetype").decode("ascii", "replace").strip() if is_typed else ""
+            media_type = archive.read("mimetype").decode("ascii", "replace").strip() if is_typed else ""
     except (
         zipfile.BadZipFile, OSError, ValueError, NotImplementedError, EOFError, RuntimeError, zlib.error,
     ) as error:  # fmt: skip
@@ -249,8 +249,8 @@ def _zipped_kind(data: bytes) -> str:
     for part, kind in _PARTS.items():
         if part in names:
             return kind
-    held = {told.removesuffix("-template"), *names}
-    what = next((what for name, what in _PACKED.items() if name in held), "a zip archive; unpack it")
+    contents = {media_type.removesuffix("-template"), *names}
+    what = next((what for name, what in _PACKED.items() if name in contents), "a zip archive; unpack it")
     raise DocumentError("unreadable", f"is {what}")
 
 
@@ -362,10 +362,10 @@ def _of_file(path: Path) -> Iterator[DocumentFile]:
 
 def _id_of(line: bytes, path: Path, number: int) -> str:
     try:
-        held = json.loads(line)
-        found = held["id"]
-        if isinstance(found, str | int) and isinstance(held["pages"], list):
-            return str(found)
+        document = json.loads(line)
+        document_id = document["id"]
+        if isinstance(document_id, str | int) and isinstance(document["pages"], list):
+            return str(document_id)
     except (ValueError, KeyError, TypeError, RecursionError):
         pass
     what, remedy = (
@@ -733,8 +733,8 @@ class DocumentPool:
                 waiting[self.submit(load_file, file, options, store)] = file
             if not waiting:
                 return
-            done, _ = wait(waiting, return_when=FIRST_COMPLETED)
-            for future in [one for one in waiting if one in done]:
+            finished, _ = wait(waiting, return_when=FIRST_COMPLETED)
+            for future in [future for future in waiting if future in finished]:
                 yield waiting.pop(future), _transcript_of(future)
 
     def _run(self, function: Callable[..., Outcome], arguments: tuple[Any, ...]) -> Outcome:
@@ -769,14 +769,16 @@ def load_file(file: DocumentFile, options: LoadOptions, store: TranscriptStore |
     data = file.read(options)
     if store is not None:
         kind = _kind_for(file.path.name, data, options)
-        held = store.find(hashlib.sha256(data).hexdigest(), describe_loader(kind, options), file.id)
-        if held is not None:
-            return encode(held)
-    made = load_bytes(data, file.path.name, options, beat)
-    made = replace(made, id=file.id, load_ms=round((time.monotonic() - begun) * 1000, 3))
+        stored_transcript = store.find(
+            hashlib.sha256(data).hexdigest(), describe_loader(kind, options), file.id
+        )
+        if stored_transcript is not None:
+            return encode(stored_transcript)
+    transcript = load_bytes(data, file.path.name, options, beat)
+    transcript = replace(transcript, id=file.id, load_ms=round((time.monotonic() - begun) * 1000, 3))
     if store is not None:
-        store.write(made)
-    return encode(made)
+        store.write(transcript)
+    return encode(transcript)
 
 
 def timed(function: Callable[..., Outcome], *arguments: Any) -> tuple[Outcome, float]:
@@ -794,7 +796,7 @@ def _guarded(call: Callable[[], Outcome]) -> Outcome:
     except MemoryError:
         raise DocumentError("too_large", _NO_MEMORY) from None
     except (Exception, SystemExit) as error:
-        told = " ".join(str(error).split())[:200]
+        message = " ".join(str(error).split())[:200]
         raise DocumentError(
-            "loader_crash", f"made its loader fail ({type(error).__name__}: {told})"
+            "loader_crash", f"made its loader fail ({type(error).__name__}: {message})"
         ) from None

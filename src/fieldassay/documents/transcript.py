@@ -177,10 +177,14 @@ class TranscriptStore(Struct, frozen=True):
         A damaged file counts as none: the document is then loaded again.
         """
         try:
-            held = self.read(sha256)
+            transcript = self.read(sha256)
         except (OSError, ValueError):
             return None
-        return replace(held, id=name) if held.sha256 == sha256 and held.loader == loader else None
+        return (
+            replace(transcript, id=name)
+            if transcript.sha256 == sha256 and transcript.loader == loader
+            else None
+        )
 
     def write(self, transcript: Transcript) -> None:
         """Write a transcript over that of another loader. Raises OSError; the file is then unchanged."""
@@ -212,16 +216,16 @@ def union(boxes: Iterable[Box | None]) -> Box | None:
     >>> union([Box(0, 0, 1, 1), None, Box(2, 1, 3, 4)])
     Box(left=0, top=0, right=3, bottom=4)
     """
-    known = [box for box in boxes if box is not None]
-    if not known:
+    known_boxes = [box for box in boxes if box is not None]
+    if not known_boxes:
         return None
-    if len(known) == 1:
-        return known[0]
+    if len(known_boxes) == 1:
+        return known_boxes[0]
     return Box(
-        min([box.left for box in known]),
-        min([box.top for box in known]),
-        max([box.right for box in known]),
-        max([box.bottom for box in known]),
+        min([box.left for box in known_boxes]),
+        min([box.top for box in known_boxes]),
+        max([box.right for box in known_boxes]),
+        max([box.bottom for box in known_boxes]),
     )
 
 
@@ -362,11 +366,11 @@ class _TextWriter:
     def add_table(self, number: int, table: Table, hidden: bool) -> None:
         for row in _rows(table, hidden):
             self._write(self._next_line())
-            for at, found in enumerate(row):
+            for at, entry in enumerate(row):
                 self._write(SEPARATOR if at else "")
-                if found is None:
+                if entry is None:
                     continue
-                index, cell = found
+                index, cell = entry
                 start = self.length
                 self._write(" ".join(cell.text.split()))
                 self.spans.append(TextSpan(start, self.length, cell.box, table=number, index=index))

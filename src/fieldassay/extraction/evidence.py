@@ -73,54 +73,63 @@ class Locator(Struct, frozen=True, dict=True):
         most = max(_FEWEST, _MOST_COMPARED // max(len(values), 1))
         stands = self._stands(values, most)
         anchors = self._anchors(values, stands, rows, most)
-        found: dict[Steps, PlacedValue] = {}
-        taken: dict[Steps | None, set[Place]] = defaultdict(set)
-        for steps, given in values.items():
+        placed_values: dict[Steps, PlacedValue] = {}
+        used_places: dict[Steps | None, set[Place]] = defaultdict(set)
+        for steps, answer_value in values.items():
             item = item_steps(steps)
             anchor = anchors.get(item) if item is not None else None
-            quote = given.quote or (rows.get(item) if item is not None else None)
+            quote = answer_value.quote or (rows.get(item) if item is not None else None)
             check_time()
             near = nearest(stands[steps], anchor, most)
-            free = [place for place in near if place not in taken[item]] if item is not None else []
-            found[steps] = self._locate(steps, AnswerValue(given.value, quote), free or near, anchor, most)
-            place = found[steps].place
+            free = [place for place in near if place not in used_places[item]] if item is not None else []
+            placed_values[steps] = self._locate(
+                steps, AnswerValue(answer_value.value, quote), free or near, anchor, most
+            )
+            place = placed_values[steps].place
             if place is not None:
-                taken[item].add(place)
-        return found
+                used_places[item].add(place)
+        return placed_values
 
     def _stands(self, values: Mapping[Steps, AnswerValue], most: int) -> dict[Steps, _Places]:
         """Return the places of each value, equal ones of a field found once; those of many in order."""
-        known: dict[tuple[Steps, str], _Places] = {}
+        places_by_value: dict[tuple[Steps, str], _Places] = {}
         stands: dict[Steps, _Places] = {}
-        for steps, given in values.items():
+        for steps, answer_value in values.items():
             field = field_steps(steps, self.leaves)
             check_time()
-            key = field, repr(given.value)
-            if key not in known:
-                places = self.search.places(self.leaves.get(field), given.value)
+            key = field, repr(answer_value.value)
+            if key not in places_by_value:
+                places = self.search.places(self.leaves.get(field), answer_value.value)
                 places = [place for place in places if place.page in self.pages]
-                known[key] = sorted(places, key=order) if len(places) > most else places
-            stands[steps] = known[key]
+                places_by_value[key] = sorted(places, key=order) if len(places) > most else places
+            stands[steps] = places_by_value[key]
         return stands
 
     def _locate(
-        self, steps: Steps, given: AnswerValue, places: Sequence[Place], anchor: Place | None, most: int
+        self,
+        steps: Steps,
+        answer_value: AnswerValue,
+        places: Sequence[Place],
+        anchor: Place | None,
+        most: int,
     ) -> PlacedValue:
         """Return a value with the best of its places: in its quote, near its row, or behind its label."""
         window = None
-        if given.quote is not None:
-            window = anchor if anchor is not None else self._window(given.quote, places, most)
+        if answer_value.quote is not None:
+            window = anchor if anchor is not None else self._window(answer_value.quote, places, most)
             inside = next((place for place in places if window is not None and place.overlaps(window)), None)
             if inside is not None:
-                return PlacedValue(given.value, None, inside, "found", self.search.text_at(inside), anchor)
+                return PlacedValue(
+                    answer_value.value, None, inside, "found", self.search.text_at(inside), anchor
+                )
         if places:
-            kind: EvidenceClass = "found" if given.quote is None else "elsewhere"
+            kind: EvidenceClass = "found" if answer_value.quote is None else "elsewhere"
             best = self._best(places, anchor, self.labels.get(field_steps(steps, self.labels), ()))
-            return PlacedValue(given.value, None, best, kind, self.search.text_at(best), anchor)
-        if self._is_assembled(steps, given.value, window):
+            return PlacedValue(answer_value.value, None, best, kind, self.search.text_at(best), anchor)
+        if self._is_assembled(steps, answer_value.value, window):
             quote = self.search.text_at(window) if window is not None else ""
-            return PlacedValue(given.value, None, window, "assembled", quote, anchor)
-        return PlacedValue(given.value, anchor=anchor)
+            return PlacedValue(answer_value.value, None, window, "assembled", quote, anchor)
+        return PlacedValue(answer_value.value, anchor=anchor)
 
     def _is_assembled(self, steps: Steps, value: Json, window: Place | None) -> bool:
         """Return whether a value is decided from its quote, or a text whose words stand there or anywhere."""
@@ -135,9 +144,13 @@ class Locator(Struct, frozen=True, dict=True):
         places = self._quoted(quote, None, most)
         if not places:
             return self.search.find_closely(quote, self.pages)
-        first = [bisect_right(places, (one.page, one.start), key=attrgetter("page", "end")) for one in near]
+        first = [
+            bisect_right(places, (place.page, place.start), key=attrgetter("page", "end")) for place in near
+        ]
         inside = [
-            at for at, one in zip(first, near, strict=True) if at < len(places) and places[at].overlaps(one)
+            at
+            for at, place in zip(first, near, strict=True)
+            if at < len(places) and places[at].overlaps(place)
         ]
         return places[min(inside, default=0)]
 
@@ -148,7 +161,7 @@ class Locator(Struct, frozen=True, dict=True):
     def _quoted(self, quote: str, beside: Place | None, most: int) -> Sequence[Place]:
         """Return where a quote stands on the pages; of very many places those nearest to another place."""
         if quote not in self._quotes:
-            self._quotes[quote] = [one for one in self.search.find(quote) if one.page in self.pages]
+            self._quotes[quote] = [place for place in self.search.find(quote) if place.page in self.pages]
         return nearest(self._quotes[quote], beside, most)
 
     def _best(
@@ -181,22 +194,22 @@ class Locator(Struct, frozen=True, dict=True):
     ) -> dict[Steps, Place]:
         """Return the row of each item of a list, no row twice, in the order of the items if possible."""
         items: dict[Steps, list[tuple[str, _Places]]] = defaultdict(list)
-        for steps, given in values.items():
+        for steps, answer_value in values.items():
             item = item_steps(steps)
             if item is not None:
-                items[item].append((surface_forms(given.value)[0], stands[steps]))
+                items[item].append((surface_forms(answer_value.value)[0], stands[steps]))
         anchors: dict[Steps, Place] = {}
-        taken: dict[Steps, set[tuple[int, int]]] = defaultdict(set)
+        used_lines: dict[Steps, set[tuple[int, int]]] = defaultdict(set)
         last: dict[Steps, Place] = {}
         for item in sorted(items, key=steps_order):
             before = last.get(item[:-1])
             near = [(text, nearest(places, before, most)) for text, places in items[item]]
             quote = rows.get(item)
             quoted = self._quoted(quote, before, most) if quote is not None else ()
-            place = self._row(quote, quoted, near, taken[item[:-1]], before)
+            place = self._row(quote, quoted, near, used_lines[item[:-1]], before)
             if place is not None:
                 anchors[item] = last[item[:-1]] = place
-                taken[item[:-1]].add(self.search.line_of(place))
+                used_lines[item[:-1]].add(self.search.line_of(place))
         return anchors
 
     def _row(
@@ -204,24 +217,24 @@ class Locator(Struct, frozen=True, dict=True):
         quote: str | None,
         quoted: Sequence[Place],
         values: Sequence[tuple[str, _Places]],
-        taken: set[tuple[int, int]],
+        used_lines: set[tuple[int, int]],
         before: Place | None,
     ) -> Place | None:
         last = self.search.line_of(before) if before is not None else (-1, -1)
         if quote is not None:
-            places = [place for place in quoted if self.search.line_of(place) not in taken]
+            places = [place for place in quoted if self.search.line_of(place) not in used_lines]
             later = [place for place in places if self.search.line_of(place) > last]
             if later or places:
                 return (later or places)[0]
             close = self.search.find_closely(quote, self.pages)
-            if close is not None and self.search.line_of(close) not in taken:
+            if close is not None and self.search.line_of(close) not in used_lines:
                 return close
-        return self._voted_row(values, taken, last)
+        return self._voted_row(values, used_lines, last)
 
     def _voted_row(
         self,
         values: Sequence[tuple[str, _Places]],
-        taken: set[tuple[int, int]],
+        used_lines: set[tuple[int, int]],
         last: tuple[int, int],
     ) -> Place | None:
         """Return the line with most of an item's values on it and on the next one.
@@ -237,7 +250,7 @@ class Locator(Struct, frozen=True, dict=True):
             for page, line in lines:
                 if (page, line - 1) in votes and (page, line - 1) not in lines:
                     votes[page, line - 1] += weight / 2
-        free = {line: vote for line, vote in votes.items() if line not in taken}
+        free = {line: vote for line, vote in votes.items() if line not in used_lines}
         if last in votes and last >= max(free, default=last):
             free[last] = votes[last]
         if not free:
@@ -271,14 +284,16 @@ def field_steps(steps: Steps, fields: Iterable[Steps] = ()) -> Steps:
     return own
 
 
-def as_evidence(found: PlacedValue, search: Search) -> Evidence:
+def as_evidence(placed_value: PlacedValue, search: Search) -> Evidence:
     """Return the evidence of a value, with its page and its box."""
-    if found.place is None:
-        return Evidence(quote=found.quote, kind=found.kind)
-    page = search.pages[found.place.page]
-    start, end = found.place.start, found.place.end
+    if placed_value.place is None:
+        return Evidence(quote=placed_value.quote, kind=placed_value.kind)
+    page = search.pages[placed_value.place.page]
+    start, end = placed_value.place.start, placed_value.place.end
     box = page.content.box(start, end)
-    return Evidence(quote=found.quote, page=page.number, start=start, end=end, box=box, kind=found.kind)
+    return Evidence(
+        quote=placed_value.quote, page=page.number, start=start, end=end, box=box, kind=placed_value.kind
+    )
 
 
 def mark_leaks(
@@ -293,16 +308,16 @@ def mark_leaks(
 
     shown = [Search.of(example.pages) for example in examples]
     marked = dict(values)
-    for steps, found in values.items():
-        if found.kind not in ("absent", "assembled") or found.place is not None:
+    for steps, placed_value in values.items():
+        if placed_value.kind not in ("absent", "assembled") or placed_value.place is not None:
             continue
         leaf = leaves.get(field_steps(steps, leaves))
-        if search.places(leaf, found.value):
+        if search.places(leaf, placed_value.value):
             continue
-        if hidden.places(leaf, found.value):
-            marked[steps] = replace(found, kind="hidden")
-        elif any(one.places(leaf, found.value) for one in shown):
-            marked[steps] = replace(found, kind="example")
+        if hidden.places(leaf, placed_value.value):
+            marked[steps] = replace(placed_value, kind="hidden")
+        elif any(example_search.places(leaf, placed_value.value) for example_search in shown):
+            marked[steps] = replace(placed_value, kind="example")
     return marked
 
 
@@ -336,42 +351,44 @@ def plan_of_spec(spec: Spec) -> Plan:
 @lru_cache(maxsize=16)
 def leaf_fields(spec: Spec) -> Mapping[Steps, Field]:
     """Return the fields that hold one value, by their steps (items as `ITEM`, values of maps as `KEY`)."""
-    found: dict[Steps, Field] = {}
+    leaves: dict[Steps, Field] = {}
     open_fields: list[tuple[Steps, Field]] = [((field.name,), field) for field in reversed(spec.fields)]
     while open_fields:
-        steps, one = open_fields.pop()
-        if one.items is not None:
-            open_fields.append(((*steps, one.item_step), one.items))
-        elif one.fields:
-            open_fields.extend(((*steps, inner.name), inner) for inner in reversed(one.fields))
+        steps, field = open_fields.pop()
+        if field.items is not None:
+            open_fields.append(((*steps, field.item_step), field.items))
+        elif field.fields:
+            open_fields.extend(((*steps, inner.name), inner) for inner in reversed(field.fields))
         else:
-            found[steps] = one
-    return found
+            leaves[steps] = field
+    return leaves
 
 
 @lru_cache(maxsize=16)
 def field_labels(spec: Spec) -> Mapping[Steps, tuple[tuple[str, ...], ...]]:
     """Return the labels of each leaf in words: of its name, of the spec, and of the list it fills."""
     lists = dict(_lists(spec))
-    found = {}
-    for steps, one in leaf_fields(spec).items():
+    labels = {}
+    for steps, field in leaf_fields(spec).items():
         name = next((step for step in reversed(steps) if isinstance(step, str) and step != KEY), "")
         outer = lists.get(steps)
-        given = (*one.labels, *(outer.labels if outer is not None else ()))
-        found[steps] = tuple(dict.fromkeys(words for text in (name, *given) if (words := label_words(text))))
-    return found
+        spec_labels = (*field.labels, *(outer.labels if outer is not None else ()))
+        labels[steps] = tuple(
+            dict.fromkeys(words for text in (name, *spec_labels) if (words := label_words(text)))
+        )
+    return labels
 
 
 def _lists(spec: Spec) -> list[tuple[Steps, Field]]:
-    found: list[tuple[Steps, Field]] = []
+    lists: list[tuple[Steps, Field]] = []
     open_fields: list[tuple[Steps, Field]] = [((field.name,), field) for field in spec.fields]
     while open_fields:
-        steps, one = open_fields.pop()
-        if one.items is not None:
-            found.append(((*steps, one.item_step), one))
-            open_fields.append(((*steps, one.item_step), one.items))
-        open_fields.extend(((*steps, inner.name), inner) for inner in one.fields)
-    return found
+        steps, field = open_fields.pop()
+        if field.items is not None:
+            lists.append(((*steps, field.item_step), field))
+            open_fields.append(((*steps, field.item_step), field.items))
+        open_fields.extend(((*steps, inner.name), inner) for inner in field.fields)
+    return lists
 
 
 @lru_cache(maxsize=16)

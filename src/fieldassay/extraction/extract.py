@@ -121,8 +121,8 @@ class Extraction(Brief, Struct, frozen=True):
     @property
     def counts(self) -> Mapping[str, int]:
         """The numbers of documents: given, attempted, predicted, failed."""
-        found: Mapping[str, int] = self.manifest["documents"]
-        return found
+        counts: Mapping[str, int] = self.manifest["documents"]
+        return counts
 
 
 def changed_parts(system: System, folder: Path) -> tuple[str, ...]:
@@ -161,8 +161,8 @@ def extract_documents(
         journal = stack.enter_context(Journal(folder))
         head = _head(system, files, work, started)
         _write(folder / MANIFEST, {**head, "status": RUNNING})
-        told = {"parts": dict(system.parts), "options": head["options"], "endpoints": dict(system.endpoints)}
-        journal.write("run", {"system": system.name, **told})
+        run = {"parts": dict(system.parts), "options": head["options"], "endpoints": dict(system.endpoints)}
+        journal.write("run", {"system": system.name, **run})
         spool = RowSpool(stack.enter_context(tempfile.TemporaryFile(dir=folder)))
         limits = READER_LIMITS if system.reader else DEFAULT_LIMITS
         pool = stack.enter_context(DocumentPool(work.jobs, limits))
@@ -254,9 +254,9 @@ def load_documents(
         loaded = pictures.pool.load_all(files, loading, store)
     else:
         loaded = ((file, _without_text(file)) for file in files)
-    for file, found in loaded:
-        transcript = found
-        if wanted is not None and isinstance(found, DocumentError) and not sends_text(strategy):
+    for file, loaded_transcript in loaded:
+        transcript = loaded_transcript
+        if wanted is not None and isinstance(loaded_transcript, DocumentError) and not sends_text(strategy):
             transcript = _without_text(file)
         if wanted is None or isinstance(transcript, DocumentError):
             yield LoadedDocument(file, transcript)
@@ -287,35 +287,38 @@ def _jobs(
     pool: DocumentPool,
 ) -> Iterator[Job[Extracted]]:
     wanted = picture_options(system.strategy)
-    alone = pickle.dumps((system.strategy, system.task)) if hasattr(system.strategy, "asks_nobody") else None
-    for one in documents:
-        transcript = one.transcript
+    pickled_strategy = (
+        pickle.dumps((system.strategy, system.task)) if hasattr(system.strategy, "asks_nobody") else None
+    )
+    for document in documents:
+        transcript = document.transcript
         if isinstance(transcript, DocumentError):
             place = "" if transcript.page is None else f" (page {transcript.page})"
             failure = Failure(transcript.kind, f"{transcript}{place}", "load")
-            yield from (Job(job_id(one.file.id, repeat), None, failure) for repeat in range(repeats))
+            yield from (Job(job_id(document.file.id, repeat), None, failure) for repeat in range(repeats))
             continue
         load_ms = transcript.load_ms if sends_text(system.strategy) else 0.0
         facts: dict[str, Json] = {"sha256": transcript.sha256}
         if wanted is not None:
             facts["rendering"] = {"dpi": wanted.dpi, "max_side": wanted.max_side}
-            lines = [journal.load(one.file.id) for journal in journals]
-            known = [float(line["images_ms"]) for line in lines if facts.items() <= line.items()]
-            took = next(iter(known), one.images_ms)  # the time of the first rendering, as that of an answer
+            lines = [journal.load(document.file.id) for journal in journals]
+            times = [float(line["images_ms"]) for line in lines if facts.items() <= line.items()]
+            # the time of the first rendering, as that of an answer
+            took = next(iter(times), document.images_ms)
             facts["images_ms"] = took
             load_ms += took
         for repeat in range(repeats):
-            path = None if one.file.length is not None else str(one.file.path)
-            task = replace(system.task, repeat=repeat, images=one.images, path=path)
+            path = None if document.file.length is not None else str(document.file.path)
+            task = replace(system.task, repeat=repeat, images=document.images, path=path)
             start = partial(system.strategy.extract, transcript, task)
-            if alone is not None:
-                start = partial(_outcome, pool.submit(extract_alone, alone, transcript))
-            yield Job(job_id(one.file.id, repeat), start, load_ms=load_ms, facts=facts)
+            if pickled_strategy is not None:
+                start = partial(_outcome, pool.submit(extract_alone, pickled_strategy, transcript))
+            yield Job(job_id(document.file.id, repeat), start, load_ms=load_ms, facts=facts)
 
 
-def extract_alone(alone: bytes, transcript: Transcript) -> Extracted:
-    """Return what a strategy that asks nobody makes of a document; `alone` is it and its task."""
-    strategy, task = _held(alone)
+def extract_alone(pickled_strategy: bytes, transcript: Transcript) -> Extracted:
+    """Return what a strategy that asks nobody makes of a document; it comes pickled with its task."""
+    strategy, task = _strategy_and_task(pickled_strategy)
     steps = strategy.extract(transcript, task)
     try:
         next(steps)
@@ -325,9 +328,9 @@ def extract_alone(alone: bytes, transcript: Transcript) -> Extracted:
 
 
 @lru_cache(maxsize=1)
-def _held(alone: bytes) -> tuple[Strategy, Task]:
+def _strategy_and_task(pickled_strategy: bytes) -> tuple[Strategy, Task]:
     """Return a strategy and its task, the same for all documents: what it learns from examples stays."""
-    return cast("tuple[Strategy, Task]", pickle.loads(alone))
+    return cast("tuple[Strategy, Task]", pickle.loads(pickled_strategy))
 
 
 def _outcome(future: Future[Extracted]) -> Generator[tuple[Request, ...], tuple[ModelAnswer, ...], Extracted]:
@@ -367,8 +370,10 @@ class _Tally(Struct):
             self.predicted += 1
         else:
             self.failed[failure.kind] += 1
-            found = (split_job(finished.id)[0], failure.message)
-            self.first_failures[failure.kind] = min(found, self.first_failures.get(failure.kind, found))
+            document_failure = (split_job(finished.id)[0], failure.message)
+            self.first_failures[failure.kind] = min(
+                document_failure, self.first_failures.get(failure.kind, document_failure)
+            )
         if "timing" in row:
             self.durations.append(row["timing"]["duration_ms"])
         if finished.value is not None:
@@ -460,21 +465,21 @@ class Pictures(Struct, frozen=True):
 
         Raises `DocumentError` for documents that have none.
         """
-        kept: list[Attachment] = []
+        attachments: list[Attachment] = []
         milliseconds = 0.0
         for first in range(1, pages + 1, _TOGETHER) if pages else count(1, _TOGETHER):
             last = min(first + _TOGETHER - 1, pages or first + _TOGETHER)
-            asked = [(number, options) for number in range(first, last + 1)]
-            rendered, took = self.pool.submit(timed, render_pages, file, asked).result()
+            page_options = [(number, options) for number in range(first, last + 1)]
+            rendered, took = self.pool.submit(timed, render_pages, file, page_options).result()
             milliseconds += took
-            for made in rendered:
-                if not isinstance(made, DocumentError):
-                    kept.append(self._keep(made))
-                elif not kept or made.kind != "no_image":
-                    raise made
+            for image in rendered:
+                if not isinstance(image, DocumentError):
+                    attachments.append(self._keep(image))
+                elif not attachments or image.kind != "no_image":
+                    raise image
                 elif not pages:
-                    return tuple(kept), milliseconds
-        return tuple(kept), milliseconds
+                    return tuple(attachments), milliseconds
+        return tuple(attachments), milliseconds
 
     def _keep(self, picture: bytes) -> Attachment:
         digest = hashlib.sha256(picture).hexdigest()
@@ -487,10 +492,10 @@ class Pictures(Struct, frozen=True):
 
 def picture_options(strategy: Strategy) -> PictureOptions | None:
     """Return how a strategy wants pages rendered; None for one that sees text only."""
-    asked = getattr(strategy, "input", None)
-    if asked is None or getattr(asked, "form", "text") == "text":
+    strategy_input = getattr(strategy, "input", None)
+    if strategy_input is None or getattr(strategy_input, "form", "text") == "text":
         return None
-    return PictureOptions(asked.dpi, asked.max_side)
+    return PictureOptions(strategy_input.dpi, strategy_input.max_side)
 
 
 def sends_text(strategy: Strategy) -> bool:

@@ -92,18 +92,18 @@ def variant_readers(reader: Reader) -> tuple[Reader, ...]:
     where none is written, and the spelling of units.
 
     >>> from fieldassay.values.types.dates.dates import DateReader
-    >>> [one.order for one in variant_readers(DateReader())]
+    >>> [reader.order for reader in variant_readers(DateReader())]
     [None, 'dmy', 'mdy', 'ymd']
     """
     names = option_names(type(reader))
-    asked = {name: value for name, value in (("currency", None), ("spelling", "any")) if name in names}
-    reader = with_options(reader, **asked) if asked else reader
-    found: list[Any] = [reader]
+    options = {name: value for name, value in (("currency", None), ("spelling", "any")) if name in names}
+    reader = with_options(reader, **options) if options else reader
+    readers: list[Any] = [reader]
     if "decimal" in names and "locale" in names:
-        found += [with_options(reader, locale=None, decimal=mark) for mark in (".", ",")]
+        readers += [with_options(reader, locale=None, decimal=mark) for mark in (".", ",")]
     if "order" in names:
-        found += [with_options(reader, order=order) for order in _ORDERS]
-    return tuple(dict.fromkeys(found))
+        readers += [with_options(reader, order=order) for order in _ORDERS]
+    return tuple(dict.fromkeys(readers))
 
 
 def reading_key(reading: Reading) -> tuple[str, str | None] | None:
@@ -129,7 +129,7 @@ def reading_keys(readers: Sequence[Reader], text: str) -> tuple[tuple[str, str |
     if key is None and " " in text:  # the single words of another notation are looked at by themselves
         return ()
     others = (reading_key(reader.read(text)) for reader in readers[1:])
-    return tuple(dict.fromkeys(one for one in (key, *others) if one is not None))
+    return tuple(dict.fromkeys(notation_key for notation_key in (key, *others) if notation_key is not None))
 
 
 def is_numeric(word: str) -> bool:
@@ -154,8 +154,8 @@ def _date_words(reader: Reader) -> Callable[[str], bool]:
     """Return whether a word may be part of a date: a digit, a month, a weekday, or a word between."""
     from fieldassay.values.types.dates.names import fold, names
 
-    known = names(getattr(reader, "locale", None))
-    words = {*known.months, *known.weekdays, *" ".join(known.phrases).split()}
+    date_names = names(getattr(reader, "locale", None))
+    words = {*date_names.months, *date_names.weekdays, *" ".join(date_names.phrases).split()}
 
     def may_hold(word: str) -> bool:
         return has_digit(word) or len(word) <= 2 or fold(word).strip(".,") in words
@@ -249,7 +249,7 @@ _PIECES = 4
 """Pieces of a word that is cut where letters and digits, or scripts, meet."""
 
 Key: TypeAlias = "tuple[str, str | None]"
-Known: TypeAlias = "dict[tuple[str, str], dict[str, tuple[Key, ...]]]"
+Readings: TypeAlias = "dict[tuple[str, str], dict[str, tuple[Key, ...]]]"
 
 
 class Place(Struct, frozen=True, gc=False):
@@ -303,8 +303,8 @@ class SearchedPage(Struct, frozen=True, dict=True):
     @cached_property
     def words(self) -> tuple[_PageWords, ...]:
         """Return the normalized words, and where a line ends in a hyphen, also with such words as one."""
-        broken = {found.end() for found in _BROKEN.finditer(self.text)}
-        tokens = ((found[0], found.span()) for found in _TOKEN.finditer(self.text))
+        broken = {match.end() for match in _BROKEN.finditer(self.text)}
+        tokens = ((match[0], match.span()) for match in _TOKEN.finditer(self.text))
         split = [(word, span) for token, span in tokens for word in normalized(token).split()]
         forms = [split]
         if broken:
@@ -323,19 +323,19 @@ class SearchedPage(Struct, frozen=True, dict=True):
         from rapidfuzz import fuzz
 
         folded, places = self.folded
-        found = fuzz.partial_ratio_alignment(wanted, folded, score_cutoff=least)
-        if found is None or found.dest_end <= found.dest_start:
+        alignment = fuzz.partial_ratio_alignment(wanted, folded, score_cutoff=least)
+        if alignment is None or alignment.dest_end <= alignment.dest_start:
             return None
-        start = folded.rfind(" ", 0, found.dest_start + 1) + 1
-        end = (folded + " ").find(" ", found.dest_end - 1)
+        start = folded.rfind(" ", 0, alignment.dest_start + 1) + 1
+        end = (folded + " ").find(" ", alignment.dest_end - 1)
         if end <= start:
             return None
-        return found.score, (places[start], places[end - 1] + 1), folded[start:end]
+        return alignment.score, (places[start], places[end - 1] + 1), folded[start:end]
 
     @cached_property
     def line_starts(self) -> list[int]:
         """Return where each line of the text starts."""
-        return [0, *(found.end() for found in re.finditer("\n", self.text))]
+        return [0, *(match.end() for match in re.finditer("\n", self.text))]
 
     def line_at(self, position: int) -> int:
         """Return the index of the line that holds a character."""
@@ -371,7 +371,7 @@ def fold(text: str) -> tuple[str, list[int]]:
     places: list[int] = []
     dropped = set[int]()
     if not text.isascii():
-        dropped = {at for found in _NO_BLANK.finditer(text) for at in range(*found.span())}
+        dropped = {at for match in _NO_BLANK.finditer(text) for at in range(*match.span())}
     for run in _WORD_OR_BLANK.finditer(text):
         word, start = run[0], run.start()
         if word.isspace():
@@ -433,7 +433,7 @@ class _Read(Struct, frozen=True):
 
     def covers(self, place: Place) -> bool:
         """Return whether a place shares a character with one that is read."""
-        at = bisect_right(self.covered, (place.page, place.start), key=lambda one: (one.page, one.end))
+        at = bisect_right(self.covered, (place.page, place.start), key=lambda other: (other.page, other.end))
         return at < len(self.covered) and self.covered[at].overlaps(place)
 
 
@@ -442,7 +442,7 @@ class Search:
     """The pages of a document, or of a part of it, and the search in them."""
 
     pages: tuple[SearchedPage, ...]
-    known: Known = field(default_factory=dict, repr=False, compare=False)
+    readings: Readings = field(default_factory=dict, repr=False, compare=False)
     """What readers read in texts; may be shared by documents."""
     _closely: Counter[int] = field(default_factory=Counter, repr=False, compare=False)
     """The characters of each page that quotes were compared with so far, inexactly."""
@@ -450,10 +450,10 @@ class Search:
     _read: dict[tuple[str, str], _Read] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
-    def of(cls, pages: Iterable[Page], hidden: bool = False, known: Known | None = None) -> Search:
+    def of(cls, pages: Iterable[Page], hidden: bool = False, readings: Readings | None = None) -> Search:
         """Return the search in these pages."""
         searched = tuple(SearchedPage(page.number, page_text(page, hidden)) for page in pages)
-        return cls(searched, {} if known is None else known)
+        return cls(searched, {} if readings is None else readings)
 
     def find(self, quote: str) -> list[Place]:
         """Return every place of a quote in order, whole words only, case and blanks apart.
@@ -537,8 +537,8 @@ class Search:
 
     def _named(self, reader: EnumReader, value: Json, reading: Reading) -> list[Place]:
         texts = (*surface_forms(value), *reader.texts(reading.canonical))
-        found = dict.fromkeys(place for text in texts for place in self.find(text))
-        return sorted(found, key=order) or self._worded(None, value)
+        places = dict.fromkeys(place for text in texts for place in self.find(text))
+        return sorted(places, key=order) or self._worded(None, value)
 
     def _worded(self, leaf: Leaf | None, value: Json) -> list[Place]:
         """Return where the words of a text stand one after another, without case, accents and marks."""
@@ -558,27 +558,27 @@ class Search:
         """Return what some readers read, by default the field's own in every notation."""
         name = (leaf.type, f"{leaf.reader} {len(readers)}")
         if name not in self._read:
-            known = self.known.setdefault(name, {})
+            keys_by_text = self.readings.setdefault(name, {})
             by_key: dict[str, list[tuple[Place, str | None]]] = {}
             places: list[Place] = []
             readers = readers or variant_readers(leaf.reader)
             for line in self._lines(leaf):
                 check_time()
-                found: list[tuple[Place, tuple[Key, ...]]] = []
+                keyed_places: list[tuple[Place, tuple[Key, ...]]] = []
                 for place, text in line:
-                    if text not in known:
-                        known[text] = reading_keys(readers, text)
-                    if known[text]:
-                        found.append((place, known[text]))
-                starts = [place.start for place, _ in found]
-                widest = max((place.end - place.start for place, _ in found), default=0)
+                    if text not in keys_by_text:
+                        keys_by_text[text] = reading_keys(readers, text)
+                    if keys_by_text[text]:
+                        keyed_places.append((place, keys_by_text[text]))
+                starts = [place.start for place, _ in keyed_places]
+                widest = max((place.end - place.start for place, _ in keyed_places), default=0)
                 reached = 0
-                for place, keys in found:
+                for place, keys in keyed_places:
                     check_time()
                     if leaf.type in DATES and place.start < reached:
                         continue  # of "5 Jun 2025 9 Jul 2025", "Jun 2025 9" is no date
                     around = slice(bisect_left(starts, place.end - widest), bisect_right(starts, place.start))
-                    if any(self._is_part(leaf.type, place, whole) for whole, _ in found[around]):
+                    if any(self._is_part(leaf.type, place, whole) for whole, _ in keyed_places[around]):
                         continue
                     places.append(place)
                     reached = place.end
@@ -597,11 +597,18 @@ class Search:
             return False
         text = self.pages[place.page].text
         before, after = text[whole.start : place.start], text[place.end : whole.end]
-        is_apart = all(not one or one in _APART or is_unspaced(one) for one in (before[-1:], after[:1]))
+        is_apart = all(
+            not neighbor or neighbor in _APART or is_unspaced(neighbor)
+            for neighbor in (before[-1:], after[:1])
+        )
         if is_apart and kind in ("id", "phone"):
             return False
         others = f"{before} {after}".split()
-        if is_apart and kind in _BESIDE_NUMBERS and all(one in _DASHES or has_digit(one) for one in others):
+        if (
+            is_apart
+            and kind in _BESIDE_NUMBERS
+            and all(word in _DASHES or has_digit(word) for word in others)
+        ):
             return False
         marks = _EDGES if kind in NUMBERS else _MARKS
         return bool(before.strip(marks) or after.strip(marks))
@@ -614,14 +621,14 @@ class Search:
         for at, page in enumerate(self.pages):
             start = 0
             for end, next_start in [
-                *(found.span() for found in gap.finditer(page.text)),
+                *(match.span() for match in gap.finditer(page.text)),
                 (len(page.text),) * 2,
             ]:
                 if end > start:
                     words = [
                         (number, *span)
-                        for number, found in enumerate(_RUN.finditer(page.text, start, end))
-                        for span in _pieces(page.text, *found.span(), is_cut)
+                        for number, match in enumerate(_RUN.finditer(page.text, start, end))
+                        for span in _pieces(page.text, *match.span(), is_cut)
                     ]
                     fit = [may_hold is None or may_hold(page.text[first:last]) for _, first, last in words]
                     yield self._windows(kind, at, words, fit)
@@ -670,10 +677,10 @@ class Search:
             self._closely[number] += len(self.pages[number].text) * (1 + len(wanted) // _WORD)
             if self._closely.total() > _MOST_CLOSE:
                 return None
-            found = self.pages[number].most_alike(wanted, _CLOSE)
-            if found is None:
+            alignment = self.pages[number].most_alike(wanted, _CLOSE)
+            if alignment is None:
                 continue
-            score, (start, end), piece = found
+            score, (start, end), piece = alignment
             is_close = Levenshtein.distance(wanted, piece, score_cutoff=most) <= most
             is_close = is_close and _DIGIT.findall(piece) == _DIGIT.findall(wanted)
             if is_close and (best is None or score > best[0]):
@@ -684,7 +691,10 @@ class Search:
         """Return whether every word of a text of several stands on some pages, or in a place."""
         words = [] if self.is_too_long(text) else text.split()
         return len(words) > 1 and all(
-            any(one.page in pages and (window is None or one.overlaps(window)) for one in self.find(word))
+            any(
+                place.page in pages and (window is None or place.overlaps(window))
+                for place in self.find(word)
+            )
             for word in dict.fromkeys(words)
         )
 

@@ -213,12 +213,12 @@ def read_answer(
     >>> from fieldassay.spec.language.parse import read_spec
     >>> fields = read_spec("fields: {total: money, tags: {items: text}}").fields
     >>> reading = read_answer('Sure: {"total": "12.00", "tags": "a", "x": 1}', fields, AnswerShape(), None)
-    >>> {steps: given.value for steps, given in reading.values.items()}, dict(reading.notes)
+    >>> {steps: answer_value.value for steps, answer_value in reading.values.items()}, dict(reading.notes)
     ({('total',): '12.00', ('tags', 0): 'a'}, {'repaired_prose_around': 1, 'coerced': 1, 'unknown_key': 1})
     """
     from fieldassay.records.answers.answer import parse_answer, unwrap
 
-    declared = frozenset(one.name for one in fields)
+    declared = frozenset(field.name for field in fields)
     answer = parse_answer(text, declared=declared, fields=root)
     notes = Counter({f"repaired_{name}": 1 for name in answer.repairs})
     if answer.data is None:
@@ -230,11 +230,13 @@ def read_answer(
         return AnswerReading(
             problem="too_large_answer", violations=(f"the answer has more than {MOST_VALUES:,} values",)
         )
-    items = {key: one[0] for key, one in answer.data.items() if isinstance(one, list) and len(one) == 1}
-    inner, done = unwrap(
+    items = {
+        key: value[0] for key, value in answer.data.items() if isinstance(value, list) and len(value) == 1
+    }
+    inner, repairs = unwrap(
         {**answer.data, **items}, declared, root
     )  # of one document, a list of one is its record
-    if not isinstance(inner, dict) or "wrapped" not in done:
+    if not isinstance(inner, dict) or "wrapped" not in repairs:
         return read_data(answer.data, fields, shape, notes)
     return read_data(inner, fields, shape, {**notes, "repaired_wrapped": 1})
 
@@ -267,37 +269,39 @@ class _AnswerWalk(Struct):
         self, fields: Sequence[Field], data: Mapping[str, Json], at: Steps, raw: Steps, own: str = ""
     ) -> None:
         """Take the declared members of an object; others are counted, `own` is no member."""
-        names = {key: one.name for one in fields for key in (one.name, *one.names)}
-        given, is_strange = data, not data.keys() <= names.keys()
+        names = {key: field.name for field in fields for key in (field.name, *field.names)}
+        original, is_strange = data, not data.keys() <= names.keys()
         data = loosen(dict(data), [*names.items()]) if is_strange else data
-        for one in fields:
-            key = next((key for key in (one.name, *one.names) if data.get(key) is not None), None)
+        for spec_field in fields:
+            key = next(
+                (key for key in (spec_field.name, *spec_field.names) if data.get(key) is not None), None
+            )
             if key is not None:
-                self.member(one, data[key], (*at, one.name), (*raw, key))
+                self.member(spec_field, data[key], (*at, spec_field.name), (*raw, key))
         counted = {
-            "repaired_key_spelling": len(data.keys() - given.keys()),
+            "repaired_key_spelling": len(data.keys() - original.keys()),
             "unknown_key": sum(key not in names and key != own for key in data),
-            "missing_key": len({one.name for one in fields} - {names.get(key) for key in data}),
+            "missing_key": len({field.name for field in fields} - {names.get(key) for key in data}),
         }
         self.notes.update({name: count for name, count in counted.items() if count})
         if data and not at and len(fields) == counted["missing_key"]:
             self.violations.append(f"the answer has none of the keys {', '.join(names)[:500]}")
 
-    def member(self, one: Field, value: Json, at: Steps, raw: Steps) -> None:
+    def member(self, field: Field, value: Json, at: Steps, raw: Steps) -> None:
         """Take the value of a declared field."""
-        if one.items is not None:
-            if one.separator is not None and isinstance(value, str):
-                value = [*value.split(one.separator)]
-            self.items(one.items, value, at, raw)
-        elif one.fields:
+        if field.items is not None:
+            if field.separator is not None and isinstance(value, str):
+                value = [*value.split(field.separator)]
+            self.items(field.items, value, at, raw)
+        elif field.fields:
             if isinstance(value, dict):
-                self.members(one.fields, value, at, raw)
+                self.members(field.fields, value, at, raw)
             else:
                 self.violations.append(f"{join_path(at)} must be an object")
-        elif one.type == "any":
+        elif field.type == "any":
             self.tree(value, at)
         else:
-            self.leaf(one, value, at, raw)
+            self.leaf(field, value, at, raw)
 
     def items(self, items: Field, value: Json, at: Steps, raw: Steps) -> None:
         """Take the items of a list; one item in its place is a list of one."""
@@ -322,12 +326,12 @@ class _AnswerWalk(Struct):
             return self.members(items.fields, value, at, raw, plain)
         return self.member(items, value, at, raw)
 
-    def leaf(self, one: Field, value: Json, at: Steps, raw: Steps) -> None:
+    def leaf(self, field: Field, value: Json, at: Steps, raw: Steps) -> None:
         """Take a scalar, with its quote if it has one."""
         quote = None
         if isinstance(value, dict) and VALUE in value and set(value) <= {VALUE, QUOTE}:
-            given = value.get(QUOTE)
-            quote = given if isinstance(given, str) and given.strip() else None
+            raw_quote = value.get(QUOTE)
+            quote = raw_quote if isinstance(raw_quote, str) and raw_quote.strip() else None
             value, raw = value[VALUE], (*raw, VALUE)
         if isinstance(value, list) and len(value) == 1 and not isinstance(value[0], dict | list):
             self.notes["coerced"] += 1
@@ -337,7 +341,7 @@ class _AnswerWalk(Struct):
             return
         if value is None or (isinstance(value, str) and not value.strip()):
             return
-        choices = enum_values(one) if one.type == "enum" else ()
+        choices = enum_values(field) if field.type == "enum" else ()
         if choices and value not in choices:
             self.remarks.append(f"{join_path(at)} must be one of: {', '.join(choices)}")
         self.values[at] = AnswerValue(value, quote, raw)
@@ -358,7 +362,7 @@ def build_record(
     below = _by_first_step(values)
     if is_tree(fields):
         return {str(key): _tree(inner, value_of) for key, inner in below.items()}
-    return {one.name: _built(one, below.get(one.name, {}), value_of) for one in fields}
+    return {field.name: _built(field, below.get(field.name, {}), value_of) for field in fields}
 
 
 def _by_first_step(values: Mapping[Steps, Any]) -> dict[Step, dict[Steps, Any]]:
@@ -368,13 +372,13 @@ def _by_first_step(values: Mapping[Steps, Any]) -> dict[Step, dict[Steps, Any]]:
     return below
 
 
-def _built(one: Field, values: Mapping[Steps, Any], value_of: Callable[[Any], Json]) -> Json:
-    if one.items is not None:
+def _built(field: Field, values: Mapping[Steps, Any], value_of: Callable[[Any], Json]) -> Json:
+    if field.items is not None:
         items = _by_first_step(values)
-        return [_built(one.items, items[index], value_of) for index in sorted(items)]
-    if one.fields:
-        return build_record(one.fields, values, value_of)
-    if one.type == "any":
+        return [_built(field.items, items[index], value_of) for index in sorted(items)]
+    if field.fields:
+        return build_record(field.fields, values, value_of)
+    if field.type == "any":
         return _tree(values, value_of) if values else None
     return value_of(values[()]) if () in values else None
 
@@ -480,30 +484,30 @@ def prediction_row(document: str, finished: Finished[Extracted], system: str) ->
     >>> from fieldassay.extraction.endpoints.exchange import Usage
     >>> from fieldassay.extraction.endpoints.exchange import DocumentTiming
     >>> timing = DocumentTiming(1.0, 0.0, 2.0, 0.0)
-    >>> done = Finished("a", Extracted({"total": "5"}), None, timing, Usage(), 0.0)
-    >>> row = prediction_row("a", done, "rules")
+    >>> finished = Finished("a", Extracted({"total": "5"}), None, timing, Usage(), 0.0)
+    >>> row = prediction_row("a", finished, "rules")
     >>> row["id"], row["pred"], row["timing"]["duration_ms"]
     ('a', {'total': '5'}, 3.0)
     """
-    found, timing = finished.value, finished.timing
+    extracted, timing = finished.value, finished.timing
     row: dict[str, Any] = {"id": document, PREDICTION_KEY: None, "system": system}
     failure = failure_of(finished)
     if failure is None or failure.stage != "load":
         row["timing"] = {"duration_ms": timing.duration_ms, **asdict(timing)}
-    if found is not None or finished.usage.attempts:
+    if extracted is not None or finished.usage.attempts:
         used = {name: value for name, value in asdict(finished.usage).items() if value not in (None, "", 0)}
         row["usage"] = used if finished.cost_usd is None else used | {"cost_usd": finished.cost_usd}
-    if found is not None:
-        row[PREDICTION_KEY] = found.record
-        row["raw"] = None if found.raw is None else found.raw[:MOST_RAW]
-        row["confidence"] = dict(found.confidence)
-        row["evidence"] = msgspec.to_builtins(found.evidence)
-        row["notes"] = dict(found.notes)
+    if extracted is not None:
+        row[PREDICTION_KEY] = extracted.record
+        row["raw"] = None if extracted.raw is None else extracted.raw[:MOST_RAW]
+        row["confidence"] = dict(extracted.confidence)
+        row["evidence"] = msgspec.to_builtins(extracted.evidence)
+        row["notes"] = dict(extracted.notes)
     if failure is not None:
         row[PREDICTION_KEY] = None
         row["error"] = {"kind": failure.kind, "stage": failure.stage, "message": failure.message}
-        if row.pop("raw", None) is not None and found is not None and found.raw is not None:
-            row["error"]["answer"] = found.raw[:MOST_RAW]  # under `raw`, scoring would judge it after all
+        if row.pop("raw", None) is not None and extracted is not None and extracted.raw is not None:
+            row["error"]["answer"] = extracted.raw[:MOST_RAW]  # under `raw`, scoring would judge it after all
     row["model"] = finished.model or None
     row["reused"] = finished.reused or None
     row["retried"] = finished.retried or None

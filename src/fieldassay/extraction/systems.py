@@ -113,8 +113,8 @@ NO_FILE = SystemsFile({}, {}, Path())
 def read_systems(source: str | Path | Mapping[str, Any]) -> SystemsFile:
     """Return the systems of a file, a text or a mapping. Raises `ProblemsError` with all that is wrong.
 
-    >>> found = read_systems({"systems": {"offline": {"strategy": "rules"}}})
-    >>> list(found.systems), found.systems["offline"].strategy
+    >>> file = read_systems({"systems": {"offline": {"strategy": "rules"}}})
+    >>> list(file.systems), file.systems["offline"].strategy
     (['offline'], Rules())
     """
     read = read_source(source)
@@ -137,11 +137,11 @@ def read_systems(source: str | Path | Mapping[str, Any]) -> SystemsFile:
     if not systems and not report.problems:
         report.add(("systems",), "has no system", "write at least `rules: {strategy: rules}`", "empty_input")
     for entry in systems.values():
-        for keys, asked in asked_endpoints(entry.strategy).items():
-            if asked not in endpoints:
-                remedy = nearest(asked, endpoints) if endpoints else "write it under `endpoints:`"
+        for keys, name in asked_endpoints(entry.strategy).items():
+            if name not in endpoints:
+                remedy = nearest(name, endpoints) if endpoints else "write it under `endpoints:`"
                 at = ("systems", entry.base or entry.name, *keys)
-                report.add(at, f"no endpoint {asked!r}", remedy, "unknown_name")
+                report.add(at, f"no endpoint {name!r}", remedy, "unknown_name")
     report.raise_any()
     return SystemsFile(systems, endpoints, folder)
 
@@ -178,7 +178,7 @@ class _Reader:
         self._report, self._folder = report, folder
 
     def endpoints(self, cursor: Cursor) -> dict[str, Endpoint]:
-        found: dict[str, Endpoint] = {}
+        endpoints: dict[str, Endpoint] = {}
         for name, value in cursor.mapping("endpoints").items():
             at = ("endpoints", name)
             if not isinstance(value, dict):
@@ -193,32 +193,32 @@ class _Reader:
                 {k: v for k, v in value.items() if k not in ("key", "api_key", "token")}, at, self._report
             )
             try:
-                made = self._build(Endpoint, inner, {"name": name})
+                endpoint = self._build(Endpoint, inner, {"name": name})
             except ProblemsError as error:
                 for problem in error.problems:
                     self._report.add(at, problem.what, problem.remedy, problem.kind)
                 continue
-            if made is not None:
-                found[name] = made
-        return found
+            if endpoint is not None:
+                endpoints[name] = endpoint
+        return endpoints
 
     def systems(self, cursor: Cursor) -> dict[str, SystemEntry]:
-        given = cursor.mapping("systems")
+        systems = cursor.mapping("systems")
         matrix = cursor.mapping("matrix")
-        found: dict[str, SystemEntry] = {}
-        taken: set[str] = set()
-        for name in matrix.keys() - given.keys():
+        entries: dict[str, SystemEntry] = {}
+        folder_names: set[str] = set()
+        for name in matrix.keys() - systems.keys():
             self._report.add(
-                ("matrix", name), f"no system {name!r}", nearest(str(name), map(str, given)), "unknown_name"
+                ("matrix", name), f"no system {name!r}", nearest(str(name), map(str, systems)), "unknown_name"
             )
-        for name, value in given.items():
+        for name, value in systems.items():
             for entry in self._variants(str(name), value, matrix.get(name)):
-                if entry.name.casefold() in taken:
+                if entry.name.casefold() in folder_names:
                     what = f"the name {entry.name!r} is taken (names of folders, whose case does not count)"
                     self._report.add(("systems", name), what, "rename it", "duplicate")
-                taken.add(entry.name.casefold())
-                found[entry.name] = entry
-        return found
+                folder_names.add(entry.name.casefold())
+                entries[entry.name] = entry
+        return entries
 
     def _variants(self, name: str, value: Any, factors: Any) -> Iterator[SystemEntry]:
         at = ("systems", name)
@@ -240,28 +240,28 @@ class _Reader:
             return
         cursor = Cursor({"matrix": {name: factors}}, (), self._report)
         levels = Cursor(cursor.mapping("matrix"), ("matrix",), self._report).mapping(name)
-        for key, given in levels.items():
-            if not isinstance(given, list) or not given:
+        for key, factor_levels in levels.items():
+            if not isinstance(factor_levels, list) or not factor_levels:
                 self._report.add(
                     ("matrix", name, key), "must be a list of levels", "write [a, b]", "wrong_kind"
                 )
                 return
-        many = math.prod(len(given) for given in levels.values())
+        many = math.prod(len(factor_levels) for factor_levels in levels.values())
         if many > MOST_VARIANTS:
             what = f"has {many:,} combinations; at most {MOST_VARIANTS:,} are extracted"
             self._report.add(("matrix", name), what, "write fewer levels", "too_large")
             return
         for chosen in itertools.product(*levels.values()):
             options = dict(zip(levels, chosen, strict=True))
-            told = {key: slug(level) for key, level in options.items()}
-            full = "_".join([name, *(f"{key}={text}" for key, text in told.items())])
+            level_names = {key: slug(level) for key, level in options.items()}
+            full = "_".join([name, *(f"{key}={text}" for key, text in level_names.items())])
             if len(full) > MOST_NAME:
                 what = f"makes names of more than {MOST_NAME} characters, such as {full[:60]}…"
                 self._report.add(("matrix", name), what, "write fewer factors", "too_large")
                 return
             entry = self._entry(full, {**value, **options}, at)
             if entry is not None:
-                yield replace(entry, base=name, factors=told)
+                yield replace(entry, base=name, factors=level_names)
 
     def _entry(self, name: str, value: dict[str, Any], at: tuple[str, ...]) -> SystemEntry | None:
         cursor = Cursor(value, at, self._report)
@@ -275,7 +275,7 @@ class _Reader:
             )
             return None
         own = {key: item for key, item in value.items() if key not in _SYSTEM_KEYS}
-        made = self._build(EXTRACTORS.load(kind), Cursor(own, at, self._report), {})
+        strategy = self._build(EXTRACTORS.load(kind), Cursor(own, at, self._report), {})
         repeats = cursor.number("repeats", 1)
         if repeats < 1 or repeats != int(repeats):
             cursor.refuse(
@@ -285,11 +285,11 @@ class _Reader:
         if reader and reader not in LIBRARIES and not _FUNCTION.fullmatch(reader):
             remedy = f"{nearest(reader, LIBRARIES)}, or write MODULE:FUNCTION"
             cursor.refuse("reader", f"unknown reader {reader!r}", remedy, "unknown_name")
-        if made is None:
+        if strategy is None:
             return None
         return SystemEntry(
             name,
-            made,
+            strategy,
             dict(value),
             repeats=max(int(repeats), 1),
             reader=reader,
@@ -297,27 +297,31 @@ class _Reader:
             where=self._report.places.where(at),
         )
 
-    def _build(self, kind: type[Any], cursor: Cursor, given: Mapping[str, Any]) -> Any:
+    def _build(self, kind: type[Any], cursor: Cursor, fixed_values: Mapping[str, Any]) -> Any:
         """Return an instance of a dataclass from a mapping; None if a required option is missing."""
         hints = get_type_hints(kind)
-        known = {_WRITTEN.get(one.name, one.name): one for one in fields(kind) if one.name not in given}
+        options = {
+            _WRITTEN.get(option.name, option.name): option
+            for option in fields(kind)
+            if option.name not in fixed_values
+        }
         before = len(self._report.problems)
-        cursor.refuse_unknown(tuple(known))
-        values = dict(given)
-        for key, one in known.items():
+        cursor.refuse_unknown(tuple(options))
+        values = dict(fixed_values)
+        for key, option in options.items():
             if key in cursor.data:
-                values[one.name] = self._value(kind, hints[one.name], cursor, key, one)
-            elif one.default is MISSING and one.default_factory is MISSING:
+                values[option.name] = self._value(kind, hints[option.name], cursor, key, option)
+            elif option.default is MISSING and option.default_factory is MISSING:
                 self._report.add(cursor.steps, f"has no `{key}`", f"write `{key}: …`", "invalid")
         if len(self._report.problems) > before:
             return None
         return kind(**{name: value for name, value in values.items() if value is not MISSING})
 
-    def _value(self, kind: type[Any], hint: Any, cursor: Cursor, key: str, one: Any) -> Any:
+    def _value(self, kind: type[Any], hint: Any, cursor: Cursor, key: str, option: Any) -> Any:
         """Return the value of an option by its type; MISSING where it does not fit, which is noted."""
         value = cursor.data[key]
         if get_origin(hint) in (Union, types.UnionType):
-            hint = next(option for option in get_args(hint) if option is not type(None))
+            hint = next(member for member in get_args(hint) if member is not type(None))
             is_text = hint is str or "none" in get_args(hint)
             if isinstance(value, bool) and is_dataclass(hint):
                 value = {} if value else None
@@ -336,14 +340,14 @@ class _Reader:
                     key, f"must be a mapping, not {kind_of(value)}", "write keys and values", "wrong_kind"
                 )
                 return MISSING
-            made = self._build(hint, Cursor(value, (*cursor.steps, key), self._report), {})
-            return MISSING if made is None else made
+            options = self._build(hint, Cursor(value, (*cursor.steps, key), self._report), {})
+            return MISSING if options is None else options
         if get_origin(hint) is Mapping and is_dataclass(get_args(hint)[1]):
             inner = Cursor(cursor.mapping(key), (*cursor.steps, key), self._report)
-            made = {name: self._value(kind, get_args(hint)[1], inner, name, one) for name in inner.data}
-            return {name: value for name, value in made.items() if value is not MISSING}
+            options = {name: self._value(kind, get_args(hint)[1], inner, name, option) for name in inner.data}
+            return {name: value for name, value in options.items() if value is not MISSING}
         try:
-            return fit(kind, one.name, value)
+            return fit(kind, option.name, value)
         except ProblemsError as error:
             for problem in error.problems:
                 cursor.refuse(key, problem.what, problem.remedy, problem.kind)
@@ -364,8 +368,8 @@ class _Reader:
 
 def asked_endpoints(strategy: Any) -> dict[tuple[str, ...], str]:
     """Return the names of the endpoints that a strategy asks, by the keys of its options that name them."""
-    held = {("endpoint",): strategy, ("detect", "endpoint"): getattr(strategy, "detect", None)}
-    named = {keys: getattr(options, "endpoint", None) for keys, options in held.items()}
+    parts = {("endpoint",): strategy, ("detect", "endpoint"): getattr(strategy, "detect", None)}
+    named = {keys: getattr(options, "endpoint", None) for keys, options in parts.items()}
     return {keys: name for keys, name in named.items() if isinstance(name, str)}
 
 
@@ -398,7 +402,7 @@ class ExtractionInput:
 def load_examples(
     shown: ShownExamples,
     spec: Spec,
-    given: ExtractionInput,
+    inputs: ExtractionInput,
     folder: Path,
     loading: LoadOptions = DEFAULTS,
 ) -> tuple[Example, ...]:
@@ -407,22 +411,22 @@ def load_examples(
     Raises `ProblemsError` where an example has no document, and where it is extracted, and so scored, too.
     """
     source = folder / shown.source
-    docs = folder / shown.docs if shown.docs else given.docs
+    docs = folder / shown.docs if shown.docs else inputs.docs
     if docs is None:
         raise problem(
             source, "examples without documents", "name the folder of their documents: `docs: DIR`", "invalid"
         )
     key = (source, docs, shown.group, loading.reader)
-    if key not in given.loaded:
+    if key not in inputs.loaded:
         options = gold_options(plan_of_spec(spec))
-        found, problems = read_examples(source, docs, options, shown.group, loading=loading)
+        examples, problems = read_examples(source, docs, options, shown.group, loading=loading)
         if problems:
             raise ProblemsError(problems)
-        _check_fields(found, spec, source)
-        groups = frozenset(given.groups_of(shown.group)) if shown.group else frozenset()
-        check_examples(found, replace(given.scored, groups=groups), str(source))
-        given.loaded[key] = tuple(found)
-    return given.loaded[key]
+        _check_fields(examples, spec, source)
+        groups = frozenset(inputs.groups_of(shown.group)) if shown.group else frozenset()
+        check_examples(examples, replace(inputs.scored, groups=groups), str(source))
+        inputs.loaded[key] = tuple(examples)
+    return inputs.loaded[key]
 
 
 def read_examples(
@@ -438,11 +442,11 @@ def read_examples(
     by_id, by_stem = {file.id: [file] for file in files}, defaultdict[str, list[DocumentFile]](list)
     for file in files:
         by_stem[Path(file.id).stem].append(file)
-    found: list[Example] = []
+    examples: list[Example] = []
     problems: list[Problem] = []
     records = open_source(source, options)
     for record in records.fetch(range(len(records))):
-        if len(found) == most:
+        if len(examples) == most:
             break
         try:
             file = _only(by_id.get(record.id) or by_stem[Path(record.id).stem])
@@ -452,15 +456,15 @@ def read_examples(
             problems.append(Problem(f"{source}: {record.id}", str(error), remedy, "no_document"))
             continue
         data = dict(record.data or {})
-        found.append(Example(transcript, data, str(data.get(group) or "") if group else ""))
-    return found, problems
+        examples.append(Example(transcript, data, str(data.get(group) or "") if group else ""))
+    return examples, problems
 
 
 def _check_fields(examples: Sequence[Example], spec: Spec, source: Path) -> None:
     """Raise `ProblemsError` where no record of an example has any field of the spec."""
-    names = {name for one in spec.fields for name in (one.name, *one.names)}
-    if examples and names != {""} and not any(names & one.record.keys() for one in examples):
-        keys = sorted({key for one in examples for key in one.record})[:10]
+    names = {name for field in spec.fields for name in (field.name, *field.names)}
+    if examples and names != {""} and not any(names & example.record.keys() for example in examples):
+        keys = sorted({key for example in examples for key in example.record})[:10]
         raise problem(
             source,
             f"no record has a field of the spec; their keys are {', '.join(keys)}",
@@ -483,24 +487,24 @@ def _only(files: Sequence[DocumentFile]) -> DocumentFile:
 def find_entry(system: str | Path) -> tuple[SystemEntry, SystemsFile]:
     """Return a system of a file by `FILE#NAME`, or the only one of `FILE`."""
     path, _, name = str(system).partition("#")
-    found = read_systems(Path(path))
-    if not name and len(found.systems) == 1:
-        return next(iter(found.systems.values())), found
-    if name not in found.systems:
+    file = read_systems(Path(path))
+    if not name and len(file.systems) == 1:
+        return next(iter(file.systems.values())), file
+    if name not in file.systems:
         raise problem(
             path,
             f"no system {name!r}" if name else "holds several systems",
-            nearest(name, found.systems) if name else f"name one: {path}#{next(iter(found.systems))}",
+            nearest(name, file.systems) if name else f"name one: {path}#{next(iter(file.systems))}",
             "unknown_name",
         )
-    return found.systems[name], found
+    return file.systems[name], file
 
 
 def open_system(
-    system: Any, spec: Spec, given: ExtractionInput | None = None
+    system: Any, spec: Spec, inputs: ExtractionInput | None = None
 ) -> AbstractContextManager[System]:
     """Return a system that is ready to extract: `rules` for None, `FILE#NAME`, a strategy, or a function."""
-    source = given or ExtractionInput()
+    source = inputs or ExtractionInput()
     if isinstance(system, str | Path):
         return open_entry(*find_entry(system), spec, source)
     system = EXTRACTORS.load("rules")() if system is None else system
@@ -520,7 +524,7 @@ def open_entry(
     entry: SystemEntry,
     file: SystemsFile,
     spec: Spec,
-    given: ExtractionInput,
+    inputs: ExtractionInput,
     function: Callable[..., Any] | None = None,
 ) -> Iterator[System]:
     """Yield a system of a file that was read; `function` is the one that a system without a file calls."""
@@ -535,24 +539,24 @@ def open_entry(
     for chosen in (shown, getattr(strategy, "passages", None)):
         if chosen is not None and chosen.select == "embedding":
             open_encoder(chosen.model).encode([])
-    examples = () if shown is None else load_examples(shown, spec, given, file.folder, loading)
+    examples = () if shown is None else load_examples(shown, spec, inputs, file.folder, loading)
     seen = {example.document.id for example in examples}
     if entry.tuned_on:
         seen.update(open_source(file.folder / entry.tuned_on, gold_options(plan_of_spec(spec))).ids)
     table = {model: dict(kinds) for model, kinds in spec.prices}
     with ExitStack() as stack:
         try:
-            channels, asked = _channels(strategy, file.endpoints, function, stack)
+            channels, endpoints = _channels(strategy, file.endpoints, function, stack)
         except ProblemsError as error:
             if not entry.where:
                 raise
             where = f"{entry.where}.{'run' if isinstance(strategy, Command) else 'call'}"
             problems = [dataclasses.replace(problem, where=where) for problem in error.problems]
             raise ProblemsError(problems) from None
-        parts = _parts(strategy, spec, examples, asked)
+        parts = _parts(strategy, spec, examples, endpoints)
         if entry.reader:
-            told = f"{entry.reader} {describe_reader(entry.reader)}"
-            parts["reader"] = hashlib.sha256(told.encode()).hexdigest()
+            description = f"{entry.reader} {describe_reader(entry.reader)}"
+            parts["reader"] = hashlib.sha256(description.encode()).hexdigest()
         if CALL in channels:
             parts["program"] = hashlib.sha256(channels[CALL].identity.encode()).hexdigest()
         yield System(
@@ -560,11 +564,11 @@ def open_entry(
             strategy,
             Task(spec, examples),
             channels,
-            Prices(table, asked),
+            Prices(table, endpoints),
             parts,
             entry.options,
             entry.repeats,
-            {name: one.as_json() for name, one in asked.items()},
+            {name: endpoint.as_json() for name, endpoint in endpoints.items()},
             entry.reader,
             tuple(sorted(seen)),
         )
@@ -577,10 +581,10 @@ def _channels(
     stack: ExitStack,
 ) -> tuple[dict[str, Channel], dict[str, Endpoint]]:
     channels: dict[str, Channel] = {}
-    asked: dict[str, Endpoint] = {}
+    used_endpoints: dict[str, Endpoint] = {}
     for name in dict.fromkeys(asked_endpoints(strategy).values()):
         if name in endpoints:
-            asked[name] = endpoints[name]
+            used_endpoints[name] = endpoints[name]
             channels[name] = ChatChannel(endpoints[name], read_key(endpoints[name], os.environ))
     if isinstance(strategy, Command):
         channels[CALL] = CommandChannel(
@@ -594,7 +598,7 @@ def _channels(
         channels[CALL] = FunctionChannel(called, digest_function(called), workers=strategy.workers)
     for channel in channels.values():
         stack.callback(channel.close)
-    return channels, asked
+    return channels, used_endpoints
 
 
 def _parts(
@@ -602,16 +606,16 @@ def _parts(
 ) -> dict[str, str]:
     """Return the digests of what decides the predictions, by name."""
     options = msgspec.to_builtins(strategy) if dataclasses.is_dataclass(strategy) else repr(strategy)
-    found: dict[str, Json] = {"strategy": [type(strategy).__name__, options]}
+    parts: dict[str, Json] = {"strategy": [type(strategy).__name__, options]}
     prompt = getattr(strategy, "prompt", None)
     if prompt is not None and isinstance(options, dict):
-        found["prompt"] = options.pop("prompt", None)
-    shown = [[one.document.sha256, dict(one.record)] for one in examples]
-    found["examples"] = msgspec.to_builtins(shown)
-    found["endpoints"] = {name: one.url for name, one in endpoints.items()}
+        parts["prompt"] = options.pop("prompt", None)
+    shown = [[example.document.sha256, dict(example.record)] for example in examples]
+    parts["examples"] = msgspec.to_builtins(shown)
+    parts["endpoints"] = {name: endpoint.url for name, endpoint in endpoints.items()}
     digests = {
         name: hashlib.sha256(msgspec.json.encode(value, order="sorted")).hexdigest()
-        for name, value in found.items()
+        for name, value in parts.items()
     }
     seen = repr(spec.fields).encode() + digest_of(spec).encode()  # labels and descriptions too
     return digests | {"spec": hashlib.sha256(seen).hexdigest()}

@@ -217,10 +217,10 @@ def draw_weights(documents: Sequence[str], settings: BootstrapSettings) -> Repli
     blocks = []
     for first in range(0, max(1, settings.replicates), width):
         count = min(width, settings.replicates - first)
-        drawn = weights(keys, first, count, table).astype(np.uint8, copy=False)
-        blocks.append(WeightBlock(drawn, unseen[first : first + count]))
-    drawn, signed = blocks[0]
-    blocks[0] = WeightBlock(np.insert(drawn, 0, STEPS, axis=1), np.insert(signed, 0, 0.0))
+        document_weights = weights(keys, first, count, table).astype(np.uint8, copy=False)
+        blocks.append(WeightBlock(document_weights, unseen[first : first + count]))
+    document_weights, signed = blocks[0]
+    blocks[0] = WeightBlock(np.insert(document_weights, 0, STEPS, axis=1), np.insert(signed, 0, 0.0))
     return ReplicateWeights(documents, settings, blocks)
 
 
@@ -603,10 +603,10 @@ def measure_agreement(plan: Plan, sheets: Sequence[Answers]) -> Agreement:
     ]
     applies = applicability(plan, document_types(plan, records))
     plan = fold_keys(plan, lambda: ([sheet.data for sheet in answers] for answers in documents))
-    drawn = plan.spec.statistics
-    settings = BootstrapSettings(drawn.bootstrap, drawn.seed, drawn.level)
-    first = [Record(one.document, dict(one.data), Meta(), one.document) for one, *_ in documents]
-    draws = draw_weights(name_units(drawn.cluster, first, document_types(plan, first)), settings)
+    statistics = plan.spec.statistics
+    settings = BootstrapSettings(statistics.bootstrap, statistics.seed, statistics.level)
+    first = [Record(sheet.document, dict(sheet.data), Meta(), sheet.document) for sheet, *_ in documents]
+    draws = draw_weights(name_units(statistics.cluster, first, document_types(plan, first)), settings)
     data = [sheet.data for answers in documents for sheet in answers]
     judged = judge(plan, data, [{} for _ in data], dict(applies))
     fields = [_of_ratings(*rated, draws) for rated in _rate_values(judged, documents, applies)]
@@ -630,7 +630,7 @@ def measure_agreement(plan: Plan, sheets: Sequence[Answers]) -> Agreement:
         settings.replicates,
         settings.seed,
         all(len({sheet.reviewer for sheet in answers}) == 1 for answers in twice),
-        (*_notes(sheets, judged.undeclared.gold), *_say_families(draws.names, drawn.cluster)),
+        (*_notes(sheets, judged.undeclared.gold), *_say_families(draws.names, statistics.cluster)),
     )
 
 

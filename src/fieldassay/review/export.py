@@ -73,7 +73,7 @@ def find_differences(db: sqlite3.Connection, form: ReviewForm, document: int) ->
 
 def read_places(db: sqlite3.Connection, sheet: int) -> dict[str, Said]:
     """Return what a sheet says of each place outside lists, a list being one place."""
-    found: dict[str, Said] = {}
+    places: dict[str, Said] = {}
     cells: dict[str, dict[str, str]] = {}
     for node, state, text in db.execute("SELECT node, state, text FROM label WHERE sheet=?", (sheet,)):
         above = list(items_above(node))
@@ -81,13 +81,15 @@ def read_places(db: sqlite3.Connection, sheet: int) -> dict[str, Said]:
             shown = text if state == "value" else f"({state})"
             cells.setdefault(above[-1][1], {})[field_of(node)] = shown
         else:
-            found[node] = Said(state, text)
+            places[node] = Said(state, text)
     rows: dict[str, list[Mapping[str, str]]] = {}
     for listed, item in db.execute("SELECT list, node FROM item WHERE sheet=? ORDER BY list, rank", (sheet,)):
         if item in cells:
             top = next(iter(items_above(item)))[0] if "[" in listed else listed
             rows.setdefault(top, []).append(cells[item])
-    return found | {listed: Said("value", None, tuple(held)) for listed, held in rows.items() if held}
+    return places | {
+        listed: Said("value", None, tuple(list_rows)) for listed, list_rows in rows.items() if list_rows
+    }
 
 
 def _read_both(
@@ -114,19 +116,19 @@ def is_same(form: ReviewForm, node: str, first: Said, second: Said) -> bool:
         return False
     if first.rows:
         return all(
-            one.keys() == other.keys()
-            and all(_reads_same(form, name, one[name], other[name]) for name in one)
-            for one, other in zip(first.rows, second.rows, strict=True)
+            row.keys() == other.keys()
+            and all(_reads_same(form, name, row[name], other[name]) for name in row)
+            for row, other in zip(first.rows, second.rows, strict=True)
         )
     return first.state != "value" or _reads_same(form, field_of(node), first.text or "", second.text or "")
 
 
 def _reads_same(form: ReviewForm, field: str, first: str, second: str) -> bool:
     leaf = form.leaf(field)
-    one, other = form.read(field, first), form.read(field, second)
-    if leaf is None or one is None or other is None:
+    reading, other = form.read(field, first), form.read(field, second)
+    if leaf is None or reading is None or other is None:
         return first == second
-    return leaf.is_match(one, other) and leaf.is_match(other, one)
+    return leaf.is_match(reading, other) and leaf.is_match(other, reading)
 
 
 def list_open(db: sqlite3.Connection, form: ReviewForm, person: Person) -> list[dict[str, Any]]:
@@ -135,14 +137,16 @@ def list_open(db: sqlite3.Connection, form: ReviewForm, person: Person) -> list[
         "SELECT document.id, document.name FROM document JOIN sheet ON document=document.id "
         "WHERE state='done' GROUP BY document.id HAVING count(*)=2 ORDER BY document.id"
     ).fetchall()
-    found: list[dict[str, Any]] = []
+    documents: list[dict[str, Any]] = []
     for number, name in rows:
-        waiting = [one for one in find_differences(db, form, number) if one.ruling is None]
+        waiting = [
+            difference for difference in find_differences(db, form, number) if difference.ruling is None
+        ]
         if waiting and may_rule(db, person, number):
-            found.append({"id": number, "name": name, "open": len(waiting)})
-        if len(found) >= _MOST_LISTED:
+            documents.append({"id": number, "name": name, "open": len(waiting)})
+        if len(documents) >= _MOST_LISTED:
             break
-    return found
+    return documents
 
 
 def may_rule(db: sqlite3.Connection, person: Person, document: int) -> bool:
@@ -163,15 +167,19 @@ def view(db: sqlite3.Connection, form: ReviewForm, person: Person, document: int
         "document": {"id": document, "name": row[0], "has_pages": bool(row[1])},
         "differences": [
             {
-                "node": one.node,
-                "field": field_of(one.node),
+                "node": difference.node,
+                "field": field_of(difference.node),
                 "options": [
                     {"state": said.state, "text": said.text, "rows": [dict(cells) for cells in said.rows]}
-                    for said in (one.sides[::-1] if _is_turned(db, document, one.node) else one.sides)
+                    for said in (
+                        difference.sides[::-1]
+                        if _is_turned(db, document, difference.node)
+                        else difference.sides
+                    )
                 ],
-                "is_ruled": one.ruling is not None,
+                "is_ruled": difference.ruling is not None,
             }
-            for one in find_differences(db, form, document)
+            for difference in find_differences(db, form, document)
         ],
     }
 
@@ -182,28 +190,32 @@ def _is_turned(db: sqlite3.Connection, document: int, node: str) -> bool:
 
 
 def rule(
-    journal: ReviewJournal, form: ReviewForm, person: Person, document: int, given: Mapping[str, str]
+    journal: ReviewJournal, form: ReviewForm, person: Person, document: int, ruling: Mapping[str, str]
 ) -> list[str]:
     """Return the nodes of a document that still wait, after a ruling (`node`, `choice`, `text`, `note`).
 
     Raises `RefusedError` for somebody who labeled it, and for what cannot be meant.
     """
-    db, node, choice = journal.db, given["node"], given["choice"]
+    db, node, choice = journal.db, ruling["node"], ruling["choice"]
     check_open(db)
     if not may_rule(db, person, document):
         raise RefusedError("forbidden", "somebody who labeled neither sheet rules on this document")
-    differences = {one.node: one for one in find_differences(db, form, document)}
+    differences = {difference.node: difference for difference in find_differences(db, form, document)}
     if node not in differences or choice not in CHOICES:
         raise RefusedError("invalid", "there is nothing to rule on")
     sides = differences[node].sides
     if choice in ("first", "second") and _is_turned(db, document, node):
         choice = "second" if choice == "first" else "first"
-    text = _ruled_text(form, node, choice, sides, given["text"])
-    waiting = [one.node for one in differences.values() if one.ruling is None and one.node != node]
+    text = _ruled_text(form, node, choice, sides, ruling["text"])
+    waiting = [
+        difference.node
+        for difference in differences.values()
+        if difference.ruling is None and difference.node != node
+    ]
     sheet = db.execute("SELECT min(id) FROM sheet WHERE document=?", (document,)).fetchone()[0]
     body = {
         "document": document, "node": node, "choice": choice, "text": text, "person": person.id,
-        "note": given["note"], "is_last": not waiting,
+        "note": ruling["note"], "is_last": not waiting,
     }  # fmt: skip
     journal.append(ReviewEvent("ruling", body, person.alias, sheet))
     return waiting
@@ -241,7 +253,7 @@ def settled(db: sqlite3.Connection, form: ReviewForm, document: int) -> Iterator
         row[0] for row in db.execute("SELECT id FROM sheet WHERE document=? ORDER BY slot", (document,))
     ]
     first, second = _read_both(db, form, sheets)
-    differing = {one.node: one.ruling for one in find_differences(db, form, document)}
+    differing = {difference.node: difference.ruling for difference in find_differences(db, form, document)}
     for node in sorted(first.keys() | second.keys(), key=form.place):
         if node not in differing or differing[node] not in (None, "guideline"):
             yield node, differing.get(node)
@@ -289,23 +301,25 @@ def settled_sheets(store: Store) -> list[Sheet]:
     """
     form, _ = read_form(store)
     with store.reading() as db:
-        return [settle(db, form, found) for found in finished_documents(db, form) if not found.is_waiting]
+        return [
+            settle(db, form, document) for document in finished_documents(db, form) if not document.is_waiting
+        ]
 
 
-def settle(db: sqlite3.Connection, form: ReviewForm, found: FinishedDocument) -> Sheet:
+def settle(db: sqlite3.Connection, form: ReviewForm, document: FinishedDocument) -> Sheet:
     """Return the only sheet of a document, or one of what both say, or what was ruled where they differ."""
-    if len(found.sheets) == 1:
-        return found.sheets[0]
-    texts = dict(db.execute("SELECT node, text FROM ruling WHERE document=?", (found.number,)))
+    if len(document.sheets) == 1:
+        return document.sheets[0]
+    texts = dict(db.execute("SELECT node, text FROM ruling WHERE document=?", (document.number,)))
     labels: dict[str, Label] = {}
-    for node, ruling in settled(db, form, found.number):
+    for node, ruling in settled(db, form, document.number):
         origin: Origin = "blind" if ruling is None else "adjudicated"
         state: State = "illegible" if ruling == "illegible" else "absent"
         under = {node: Label(state, shown="nothing")}
         if ruling == "other":
             under = {node: Label("value", texts[node], shown="nothing")}
         elif ruling in (None, "first", "second", "both"):
-            chosen = found.sheets if ruling in (None, "both") else [found.sheets[ruling == "second"]]
+            chosen = document.sheets if ruling in (None, "both") else [document.sheets[ruling == "second"]]
             sides = [
                 {
                     path: label
@@ -319,7 +333,7 @@ def settle(db: sqlite3.Connection, form: ReviewForm, found: FinishedDocument) ->
         if ruling == "both":
             under[node] = replace(under[node], text=texts[node])
         labels |= {path: replace(label, origin=origin) for path, label in under.items()}
-    return Sheet(found.name, "settled", 0, True, labels)
+    return Sheet(document.name, "settled", 0, True, labels)
 
 
 def _rank(label: Label | None) -> tuple[Any, ...]:
@@ -347,7 +361,7 @@ def _labels(
     asked_of = "SELECT node, shown, predicted FROM asked WHERE document=?"
     asked_rows = db.execute(asked_of, (document,)).fetchall()
     shown = {node: how for node, how, _ in asked_rows}
-    predicted = {node: read_given(given) for node, _, given in asked_rows if given is not None}
+    predicted = {node: read_given(value) for node, _, value in asked_rows if value is not None}
     live = {node for (node,) in db.execute("SELECT node FROM item WHERE sheet=?", (sheet,))}
     live = {node for node in live if all(item in live for _, item in items_above(node))}
     regions: dict[str, tuple[Region, ...]] = {}
@@ -382,20 +396,20 @@ def _labels(
         leaf, like = form.leaf(field_of(node)), predicted.get(node)
         if leaf is not None and leaf.is_list and state == "value":
             yield path, Label("value", None, label.regions, how, label.shown)
-            given = like if how == "confirmed" and isinstance(like, list) else split_items(leaf, text)
-            for place, item in enumerate(given):
+            items = like if how == "confirmed" and isinstance(like, list) else split_items(leaf, text)
+            for place, item in enumerate(items):
                 value = None if isinstance(item, str) else item
                 yield f"{path}[{place}]", Label("value", show(None, item), (), how, label.shown, value)
         else:
             yield path, replace(label, value=_value(form, node, label, like))
     said = {row[0] for row in rows} | emptied | {listed for item in live for listed, _ in items_above(item)}
-    labeled, asked = (
+    labeled, asked_items = (
         {above for node in said for above in _above(node)},
         {item for node in shown for _, item in items_above(node)},
     )
     for item in sorted(live):
         if next(iter(items_above(item)))[0] in finished | whole:
-            cells = [cell for cell, _ in form.cells(item) if item in asked]
+            cells = [cell for cell, _ in form.cells(item) if item in asked_items]
             unseen = [cell for cell in (*cells, *form.tree_cells(item)) if cell not in labeled]
             yield from ((_renamed(cell, new_names), Label("skipped")) for cell in unseen)
 
@@ -433,11 +447,11 @@ def _finished_lists(
     """
     labels = {node: (state, origin) for node, state, _, origin in rows}
     filled = {inner for item in live for inner, _ in items_above(item)}
-    asked: dict[str, list[str]] = {}
+    nodes_by_list: dict[str, list[str]] = {}
     for node in (*shown, *(node for node in labels if form.tree_at(node) is not None)):
         for listed, _ in list(items_above(node))[:1]:
-            asked.setdefault(listed, []).append(node)
-    for listed, nodes in asked.items():
+            nodes_by_list.setdefault(listed, []).append(node)
+    for listed, nodes in nodes_by_list.items():
         standing = [node for node in nodes if all(item in live for _, item in items_above(node))]
         standing = [node for node in standing if node not in filled or node in labels]
         said = [labels.get(node, ("skipped", ""))[0] for node in standing]

@@ -60,10 +60,10 @@ class Meaning(Struct, frozen=True):
             plain = [json.loads(str(side)) if isinstance(side, Decimal) else side for side in (first, second)]
             sides = [reader.read(side) for side in plain]
             if all(side.problem is None for side in sides):
-                kept = (
+                attribute = (
                     "value" if leaf is not None and leaf.type == "text" else "canonical"
                 )  # keeps letter case
-                return bool(getattr(sides[0], kept) == getattr(sides[1], kept))
+                return bool(getattr(sides[0], attribute) == getattr(sides[1], attribute))
         texts = [json_text(side) if isinstance(side, bool) else str(side).strip() for side in (first, second)]
         return texts[0] == texts[1] if is_plain else type(first) is type(second) and bool(first == second)
 
@@ -128,7 +128,9 @@ def _places_at(record: Mapping[str, Any], key: str, path: str) -> set[str]:
         is_of_rows = "[]" in name and is_within(field_of(path), name)
         for step in split_path(name) if is_of_rows else ():
             rows = [range(len(value_at(record, above) or ())) if step == ITEM else [step] for above in steps]
-            steps = [(*above, one) for above, some in zip(steps, rows, strict=True) for one in some]
+            steps = [
+                (*above, next_step) for above, some in zip(steps, rows, strict=True) for next_step in some
+            ]
         places |= set(map(join_path, steps)) if is_of_rows else {name}
     return places
 

@@ -60,21 +60,21 @@ def list_items(paths: Iterable[str]) -> dict[str, list[str]]:
     >>> list_items(["lines[3].sku", "total", "lines[1].sku", "lines[3].amount"])
     {'lines': ['lines[1]', 'lines[3]']}
     """
-    found: dict[str, set[str]] = {}
+    items_by_list: dict[str, set[str]] = {}
     for path in paths:
         for listed, item in items_above(path):
-            found.setdefault(listed, set()).add(item)
-    return {listed: sorted(items, key=number_of) for listed, items in found.items()}
+            items_by_list.setdefault(listed, set()).add(item)
+    return {listed: sorted(items, key=number_of) for listed, items in items_by_list.items()}
 
 
-def emptied_lists(asked: Iterable[str], live: Collection[str]) -> set[str]:
+def emptied_lists(nodes: Iterable[str], live: Collection[str]) -> set[str]:
     """Return the lists that asked places are in and that have no item left, in items that are there.
 
     >>> sorted(emptied_lists(["lines[0].sku", "lines[0].tags[0]", "codes[0]"], ["lines[0]"]))
     ['codes', 'lines[0].tags']
     """
     filled = {listed for item in live for listed, _ in items_above(item)}
-    lists = {listed for node in asked for listed, _ in items_above(node)} - filled
+    lists = {listed for node in nodes for listed, _ in items_above(node)} - filled
     return {listed for listed in lists if all(item in live for _, item in items_above(listed))}
 
 
@@ -143,14 +143,14 @@ def _document(db: sqlite3.Connection, seq: int, sheet: int, body: Body) -> None:
     )
     db.executemany(
         "INSERT INTO asked VALUES (?,?,?,?,?,?,?,?,?,?,?)",
-        [(number, one[0], place, *one[1:]) for place, one in enumerate(body["asked"])],
+        [(number, value[0], place, *value[1:]) for place, value in enumerate(body["asked"])],
     )
-    for one in body["sheets"]:
+    for sheet_body in body["sheets"]:
         db.execute(
             "INSERT INTO sheet VALUES (?,?,?,?,?,'open',NULL,NULL,NULL,NULL)",
-            (one["id"], number, one["slot"], one["blind"], one["margin"]),
+            (sheet_body["id"], number, sheet_body["slot"], sheet_body["blind"], sheet_body["margin"]),
         )
-        _first_items(db, one["id"])
+        _first_items(db, sheet_body["id"])
 
 
 def _write_items(db: sqlite3.Connection, sheet: int, listed: str, nodes: list[str]) -> None:
@@ -161,10 +161,10 @@ def _write_items(db: sqlite3.Connection, sheet: int, listed: str, nodes: list[st
 
 def _first_items(db: sqlite3.Connection, sheet: int) -> None:
     """Write the items that the asked values of a sheet are in."""
-    asked = db.execute(
+    rows = db.execute(
         "SELECT node FROM asked WHERE document=(SELECT document FROM sheet WHERE id=?)", (sheet,)
     )
-    for listed, nodes in list_items(node for (node,) in asked).items():
+    for listed, nodes in list_items(node for (node,) in rows).items():
         _write_items(db, sheet, listed, nodes)
 
 
@@ -215,7 +215,10 @@ def _label(db: sqlite3.Connection, seq: int, sheet: int, body: Body) -> None:
     )  # fmt: skip
     db.executemany(
         "INSERT INTO region VALUES (?,?,?,?,?,?,?,?,?)",
-        [(sheet, node, n, one["page"], *one["box"], one["text"]) for n, one in enumerate(body["regions"])],
+        [
+            (sheet, node, n, region["page"], *region["box"], region["text"])
+            for n, region in enumerate(body["regions"])
+        ],
     )
 
 

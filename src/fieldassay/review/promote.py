@@ -159,9 +159,9 @@ def promote(gold: Path, sheets: Iterable[Sheet], options: PromoteOptions) -> Pro
     meaning = Meaning(form)
     problems = list(options.problems)
     sheets, items, standing = _promotable(sheets, records, meaning, options.own)
-    asked: dict[str, set[str]] = defaultdict(set)
+    paths_by_document: dict[str, set[str]] = defaultdict(set)
     for sheet in sheets:
-        asked[sheet.document] |= {path for path in sheet.labels if "[" not in path}
+        paths_by_document[sheet.document] |= {path for path in sheet.labels if "[" not in path}
     agreed = _agree(sheets, meaning, gold, problems)
     unknown = () if options.adds_documents or not records else tuple(agreed.keys() - records.keys())
     agreed = {name: labels for name, labels in agreed.items() if name not in unknown}
@@ -183,7 +183,7 @@ def promote(gold: Path, sheets: Iterable[Sheet], options: PromoteOptions) -> Pro
                     Problem(f"{gold}: {document}: {change.path}", what, f"{_CHANGED}{gold}", "gold_conflict")
                 )
         if document not in records:
-            _name_unreviewed(record, labels, {*fields(record), *asked[document]})
+            _name_unreviewed(record, labels, {*fields(record), *paths_by_document[document]})
         if document not in records or any(change.is_changed for change in effects):
             unreviewed += [(document, path) for path in sorted(named_places(record, UNREVIEWED_FIELDS))]
             rows[document] = _close(file.rows.get(document, {}), record, key)
@@ -235,7 +235,7 @@ def _fields(
         labeled = {path.partition("[")[0] for labels in agreed.values() for path in labels}
         return lambda _: sorted(labeled)
     plan, types, declared = form.plan, form.types_of, form.plan.spec.document_type
-    fields = [path for path in (*form.asked, *form.trees) if path]
+    fields = [path for path in (*form.asked_paths, *form.trees) if path]
 
     def of(record: Mapping[str, Any]) -> list[str]:
         kind = None if declared is None else canonical_type(plan, value_at(record, declared.field))
@@ -285,11 +285,15 @@ def _unread(form: ReviewForm, agreed: Mapping[str, Labels]) -> Iterator[tuple[st
             leaf = form.leaf(field_of(path))
             if leaf is None or label.state != "value" or leaf.is_list != (label.text is None):
                 continue
-            given: Any = label.text if isinstance(label.value, dict | list) else label.content
+            content: Any = label.text if isinstance(label.value, dict | list) else label.content
             if leaf.is_list:
-                given = [one.content for inner, one in labels.items() if is_within(inner, path) and one.text]
-            if find_problem(leaf.reader.read(given)) is not None:
-                yield document, path, show(leaf, given)
+                content = [
+                    inner_label.content
+                    for inner, inner_label in labels.items()
+                    if is_within(inner, path) and inner_label.text
+                ]
+            if find_problem(leaf.reader.read(content)) is not None:
+                yield document, path, show(leaf, content)
 
 
 def _readable(
@@ -398,7 +402,7 @@ def _agree(
                 else:
                     is_same = (answer.state, answer.text) == (said[0].state, said[0].text)
                 if not is_same:
-                    what = f"two sheets differ: {_told(said[0])} and {_told(answer)}"
+                    what = f"two sheets differ: {_label_text(said[0])} and {_label_text(answer)}"
                     where = f"{gold}: {document}: {path}"
                     problems.append(Problem(where, what, _RULING, "gold_conflict"))
                     break
@@ -410,7 +414,7 @@ def _agree(
     return agreed
 
 
-def _told(label: Label) -> str:
+def _label_text(label: Label) -> str:
     return label.state if label.text is None else repr(label.text[:60])
 
 
@@ -485,17 +489,17 @@ def promote_review(store: Store, gold: Path, options: PromoteOptions) -> tuple[P
     plan = options.plan or form.plan
     with store.reading() as db:
         documents = finished_documents(db, form)
-        sheets = [settle(db, form, found) for found in documents if not found.is_waiting]
+        sheets = [settle(db, form, document) for document in documents if not document.is_waiting]
         problems = [
             Problem(
-                f"{gold}: {found.name}: {one.node}",
-                f"two sheets differ: {_said(one.sides[0])} and {_said(one.sides[1])}",
+                f"{gold}: {document.name}: {difference.node}",
+                f"two sheets differ: {_said(difference.sides[0])} and {_said(difference.sides[1])}",
                 f"let an adjudicator decide (`review team`), or export the labels: {_RULING}",
                 "gold_conflict",
             )
-            for found in documents
-            for one in find_differences(db, form, found.number)
-            if one.ruling is None
+            for document in documents
+            for difference in find_differences(db, form, document.number)
+            if difference.ruling is None
         ]
         begun = dict(db.execute("SELECT name, gold_digest FROM document"))
     promoted: dict[str, Any] = dict(facts.get(_PROMOTED, {}))
@@ -507,9 +511,9 @@ def promote_review(store: Store, gold: Path, options: PromoteOptions) -> tuple[P
             own[record.id] = frozenset(before["paths"])
         elif record.id in begun and (is_beside or before) and begun[record.id] != checksum(record.data):
             changed.add(record.id)
-    waiting = tuple(found.name for found in documents if found.is_waiting)
-    known = {"changed": frozenset(changed), "problems": tuple(problems), "is_waiting": bool(waiting)}
-    options = replace(options, plan=plan, own=own, **known)
+    waiting = tuple(document.name for document in documents if document.is_waiting)
+    review_options = {"changed": frozenset(changed), "problems": tuple(problems), "is_waiting": bool(waiting)}
+    options = replace(options, plan=plan, own=own, **review_options)
     promotion = promote(gold, sheets, options)
     if not options.is_dry and promotion.files:
         store.write(lambda _: None)  # gold is not written where the review cannot keep how it was left
@@ -544,13 +548,13 @@ _MOST_NAMED = 20
 
 
 def render_promotion(
-    found: Promotion, options: PromoteOptions, waiting: Sequence[str] = (), baseline: Path | None = None
+    promotion: Promotion, options: PromoteOptions, waiting: Sequence[str] = (), baseline: Path | None = None
 ) -> str:
     """Return what changes in gold, and what is left out.
 
     `waiting` are documents without their second sheets, `baseline` is the file that stands on this gold.
     """
-    changed, new = [change for change in found.changes if change.is_changed], set(found.added)
+    changed, new = [change for change in promotion.changes if change.is_changed], set(promotion.added)
     lines = []
     for change in changed[:_MOST_NAMED]:
         before = "new document" if change.document in new else visible(shown(change.before))
@@ -560,27 +564,28 @@ def render_promotion(
     if len(changed) > _MOST_NAMED:
         lines.append(f"and {len(changed) - _MOST_NAMED:,} more")
     would = "would change" if options.is_dry else "changed"
-    confirmed = format_count(len(found.changes) - len(changed), "value")
-    place = visible(str(found.gold.path))
+    confirmed = format_count(len(promotion.changes) - len(changed), "value")
+    place = visible(str(promotion.gold.path))
     lines.append(f"{place}: {format_count(len(changed), 'value')} {would}, {confirmed} confirmed")
-    if found.added:
-        lines.append(f"{format_count(len(found.added), 'document')} new in gold")
-    lines += _doubts(found, takes_unreadable=options.takes_unreadable)
-    if found.items:
-        labels = format_count(found.items, "label")
+    if promotion.added:
+        lines.append(f"{format_count(len(promotion.added), 'document')} new in gold")
+    lines += _doubts(promotion, takes_unreadable=options.takes_unreadable)
+    if promotion.items:
+        labels = format_count(promotion.items, "label")
         lines.append(
             f"{labels} of single items left out: only a list that was labeled as a whole becomes gold"
         )
-    if found.standing:
-        labels = format_count(found.standing, "label")
+    if promotion.standing:
+        labels = format_count(promotion.standing, "label")
         lines.append(
             f"{labels} in lists left out: gold has these lists, and shown rows do not replace rows of gold; "
             "a list that was labeled without a prediction does (`review new` without --pred)"
         )
-    if any(found.gold.before.get(path) for path in found.files):
+    if any(promotion.gold.before.get(path) for path in promotion.files):
         keeps = "would keep" if options.is_dry else "keeps"
         lines.append(
-            f"{visible(str(old_place(found.gold.path)))} {keeps} the earlier gold until the next promotion"
+            f"{visible(str(old_place(promotion.gold.path)))} {keeps} the earlier gold "
+            "until the next promotion"
         )
     if baseline is not None and changed:
         lines.append(
@@ -594,20 +599,20 @@ def render_promotion(
     return "".join(f"{line}\n" for line in lines)
 
 
-def _doubts(found: Promotion, *, takes_unreadable: bool) -> Iterator[str]:
+def _doubts(promotion: Promotion, *, takes_unreadable: bool) -> Iterator[str]:
     """Yield the documents that gold does not have, and the texts that the spec cannot read."""
     left_out = "" if takes_unreadable else ", and is left out; --unreadable takes it"
-    if found.unknown:
-        documents = format_count(len(found.unknown), "document")
-        yield f"{documents} not in gold, left out: {_list(found.unknown)}; --add adds them"
-    for document, path, text in found.unread[:_MOST_NAMED]:
+    if promotion.unknown:
+        documents = format_count(len(promotion.unknown), "document")
+        yield f"{documents} not in gold, left out: {_list(promotion.unknown)}; --add adds them"
+    for document, path, text in promotion.unread[:_MOST_NAMED]:
         yield f"{clip(document)}  {clip(path)}: {visible(shown(text))} cannot be read by the spec{left_out}"
-    if len(found.unread) > _MOST_NAMED:
-        yield f"and {len(found.unread) - _MOST_NAMED:,} more that cannot be read"
-    if found.unreviewed:
-        fields = format_count(len(found.unreviewed), "field")
-        documents = format_count(len({document for document, _ in found.unreviewed}), "document")
-        was = "was" if len(found.unreviewed) == 1 else "were"
+    if len(promotion.unread) > _MOST_NAMED:
+        yield f"and {len(promotion.unread) - _MOST_NAMED:,} more that cannot be read"
+    if promotion.unreviewed:
+        fields = format_count(len(promotion.unreviewed), "field")
+        documents = format_count(len({document for document, _ in promotion.unreviewed}), "document")
+        was = "was" if len(promotion.unreviewed) == 1 else "were"
         yield f"{fields} in {documents} {was} never reviewed: gold says so, and `score` leaves them out"
 
 

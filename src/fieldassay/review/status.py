@@ -99,22 +99,22 @@ class ValueJudge:
 
     def __init__(self, form: ReviewForm) -> None:
         self._form = form
-        self._known: dict[tuple[str, str | None, str | None], bool] = {}
+        self._matches: dict[tuple[str, str | None, str | None], bool] = {}
 
     def is_right(self, field: str, gold: str | None, pred: str | None) -> bool:
         """Return whether a prediction matches gold, both as JSON text, None for absent."""
         key = (field, gold, pred)
-        if key not in self._known:
-            self._known[key] = self._compare(field, gold, pred)
-        return self._known[key]
+        if key not in self._matches:
+            self._matches[key] = self._compare(field, gold, pred)
+        return self._matches[key]
 
     def _compare(self, field: str, gold: str | None, pred: str | None) -> bool:
         leaf = self._form.leaf(field)
         if gold is None or pred is None or leaf is None:
             return gold == pred
-        sides: list[Any] = [read_given(one) for one in (gold, pred)]
-        sides = [self._form.to_read(field, one) if isinstance(one, str) else one for one in sides]
-        if any(isinstance(one, dict) or (isinstance(one, list) and not leaf.is_list) for one in sides):
+        sides: list[Any] = [read_given(side) for side in (gold, pred)]
+        sides = [self._form.to_read(field, side) if isinstance(side, str) else side for side in sides]
+        if any(isinstance(side, dict) or (isinstance(side, list) and not leaf.is_list) for side in sides):
             return bool(sides[0] == sides[1])
         return leaf.is_match(leaf.reader.read(sides[0]), leaf.reader.read(sides[1]))
 
@@ -137,18 +137,18 @@ def share_of(values: Sequence[ReviewedValue], chance: BootstrapSettings) -> Revi
     interval.
 
     >>> values = [ReviewedValue(f"d{at}", True, 1.0) for at in range(30)]
-    >>> found = share_of(values, BootstrapSettings())
-    >>> found.share, found.interval[0] < 0.95, share_of(values[:19], BootstrapSettings()).share
+    >>> accuracy = share_of(values, BootstrapSettings())
+    >>> accuracy.share, accuracy.interval[0] < 0.95, share_of(values[:19], BootstrapSettings()).share
     (1.0, True, None)
     """
     units = dict(sorted((value.document, value.unit) for value in values))
-    found = ReviewedShare(sum(one.is_correct for one in values), len(values), len(units))
+    share = ReviewedShare(sum(value.is_correct for value in values), len(values), len(units))
     if len(units) < FEWEST:
-        return found
+        return share
     sums, names = _sum_up(values, list(units)), list(units.values())
     right, whole = sums.sum(axis=1)
     bounds = None if are_few_families(names) else ratio_interval(sums, names, chance)
-    return replace(found, share=float(right / whole), interval=bounds)
+    return replace(share, share=float(right / whole), interval=bounds)
 
 
 def wrong_of(values: Sequence[ReviewedValue], level: float = 0.95) -> ReviewedShare:
@@ -156,19 +156,19 @@ def wrong_of(values: Sequence[ReviewedValue], level: float = 0.95) -> ReviewedSh
 
     The largest family counts as one independent document, and smaller ones in proportion.
 
-    >>> found = wrong_of([ReviewedValue(f"d{at}", True, 0.03) for at in range(100)])
-    >>> found.share, [round(bound, 3) for bound in found.interval]
+    >>> wrong = wrong_of([ReviewedValue(f"d{at}", True, 0.03) for at in range(100)])
+    >>> wrong.share, [round(bound, 3) for bound in wrong.interval]
     (0.0, [0.0, 0.036])
     """
     units = dict(sorted((value.document, value.unit) for value in values))
-    found = ReviewedShare(sum(not one.is_correct for one in values), len(values), len(units))
+    share = ReviewedShare(sum(not value.is_correct for value in values), len(values), len(units))
     if len(units) < FEWEST:
-        return found
+        return share
     right, whole = add_families(_sum_up(values, list(units)).T, list(units.values())).T
     wrong, most, tail = whole - right, float(whole.max()), (1.0 - level) / 2.0
     losses = Losses(wrong / most, whole / most, np.ones(len(whole)))
     bounds = (risk_lower(losses, tail), risk_upper(losses, tail))
-    return replace(found, share=float(wrong.sum() / whole.sum()), interval=bounds)
+    return replace(share, share=float(wrong.sum() / whole.sum()), interval=bounds)
 
 
 def _sum_up(values: Sequence[ReviewedValue], documents: Sequence[str]) -> Floats:
@@ -192,10 +192,12 @@ def pair_labels(rows: Iterable[LabelRow]) -> LabelPairs:
     return {place: (side[0], side[1]) for place, side in sides.items() if side.keys() >= {0, 1}}
 
 
-def _is_same(one: LabelRow, two: LabelRow, judge: ValueJudge) -> bool:
-    if one.state not in _ANSWERS or two.state not in _ANSWERS:
-        return one.state == two.state
-    return judge.is_right(one.field, one.said, two.said) and judge.is_right(one.field, two.said, one.said)
+def _is_same(first: LabelRow, second: LabelRow, judge: ValueJudge) -> bool:
+    if first.state not in _ANSWERS or second.state not in _ANSWERS:
+        return first.state == second.state
+    return judge.is_right(first.field, first.said, second.said) and judge.is_right(
+        first.field, second.said, first.said
+    )
 
 
 class JudgedPrediction(NamedTuple):
@@ -246,9 +248,9 @@ def accuracy_of(
     that were labeled blind say it, and the interval holds whether open ones are right or wrong.
     """
     doubled = {document for document, _ in pairs}
-    known = [one for one in verdicts if one.row.document in doubled]
-    is_double = len({one.row.document for one in known}) >= FEWEST
-    chosen = known if is_double else verdicts
+    doubled_verdicts = [verdict for verdict in verdicts if verdict.row.document in doubled]
+    is_double = len({verdict.row.document for verdict in doubled_verdicts}) >= FEWEST
+    chosen = doubled_verdicts if is_double else verdicts
     sides = [
         share_of(
             [
@@ -341,13 +343,13 @@ def read_status(db: sqlite3.Connection, form: ReviewForm, chance: BootstrapSetti
     missed = list(missed_of(rows, judge))
     counts = (facts["values"] or 0, facts["accepted"] or 0)
     residual, residual_upper = bound_residual(counts, looked, missed) or (None, None)
-    asked, labeled = db.execute(
+    asked_count, labeled = db.execute(
         "SELECT (SELECT count(*) FROM asked JOIN sheet USING(document) WHERE shown<>'context'), "
         "(SELECT count(*) FROM label)"
     ).fetchone()
     return Status(
         dict(db.execute("SELECT state, count(*) FROM sheet GROUP BY state ORDER BY state")),
-        asked,
+        asked_count,
         labeled,
         count_open_audits(db),
         accuracy_of(verdicts, pairs, judge, chance),
@@ -400,9 +402,9 @@ def bound_residual(
     that all hold at once, Gaffke's over documents. `missed` are wrong values that were shown: correct is one
     that was overlooked.
 
-    >>> found = [ReviewedValue(f"d{at}", at > 4, 1.0, is_accepted=False) for at in range(50)]
+    >>> looked = [ReviewedValue(f"d{at}", at > 4, 1.0, is_accepted=False) for at in range(50)]
     >>> missed = [ReviewedValue(f"m{at}", at < 3, 1.0) for at in range(60)]
-    >>> [round(one, 3) for one in bound_residual((50, 0), found, missed) or ()]
+    >>> [round(bound, 3) for bound in bound_residual((50, 0), looked, missed) or ()]
     [0.005, 0.03]
     """
     if not counts[0]:
@@ -413,8 +415,13 @@ def bound_residual(
     for share, is_accepted in ((accepted, True), (1 - accepted, False)):
         if not share:
             continue
-        wrong = wrong_of([one for one in looked if one.is_accepted == is_accepted], 1 - 2 * tail)
-        turned = [replace(one, is_correct=not one.is_correct) for one in missed]
+        wrong = wrong_of(
+            [reviewed_value for reviewed_value in looked if reviewed_value.is_accepted == is_accepted],
+            1 - 2 * tail,
+        )
+        turned = [
+            replace(reviewed_value, is_correct=not reviewed_value.is_correct) for reviewed_value in missed
+        ]
         stay = ReviewedShare(0, 0, 0, 1.0, (1.0, 1.0)) if is_accepted else wrong_of(turned, 1 - 2 * tail)
         if wrong.share is None or wrong.interval is None or stay.share is None or stay.interval is None:
             return None
@@ -456,21 +463,21 @@ def render_status(status: Status) -> str:
 
 
 def _lines(status: Status) -> Iterator[str]:
-    total, done = (
+    total, finished = (
         sum(status.sheets.values()),
         status.sheets.get("done", 0) + status.sheets.get("adjudicated", 0),
     )
     states = ", ".join(f"{count:,} {state}" for state, count in status.sheets.items())
     yield (
-        f"sheets           {done:,} of {total:,} done ({states}); "
+        f"sheets           {finished:,} of {total:,} done ({states}); "
         f"{format_count(status.labeled, 'label')}{'; closed' if status.is_closed else ''}"
     )
     if status.audits_open:
         yield f"audits           {status.audits_open:,} open: estimates cover the finished part"
     if status.families:
-        alone = sum(one.startswith("\0") for one in status.families.values())
+        singles = sum(family.startswith("\0") for family in status.families.values())
         families = format_count(len(set(status.families.values())), "family", "families")
-        yield f"families         {families}; {format_count(alone, 'document')} without one"
+        yield f"families         {families}; {format_count(singles, 'document')} without one"
     yield f"system accuracy  {_share(status.accuracy, 'values are labeled without showing the prediction')}"
     if status.accepted.share is not None:
         risk = format_in_unit(status.accepted.share)
@@ -483,15 +490,15 @@ def _lines(status: Status) -> Iterator[str]:
     yield f"residual error   {residual}"
 
 
-def _share(found: ReviewedShare, lacking: str) -> str:
+def _share(share: ReviewedShare, lacking: str) -> str:
     """Return a share with its interval and what it stands on; with few documents that they are too few."""
-    if not found.n:
+    if not share.n:
         return f"unknown until {lacking}"
-    stands = f"{format_count(found.n, 'value')} in {format_count(found.documents, 'document')}"
-    if found.share is None:
+    stands = f"{format_count(share.n, 'value')} in {format_count(share.documents, 'document')}"
+    if share.share is None:
         return f"too few labels: {stands}; {FEWEST} documents are needed"
-    few = "" if found.interval else f", in fewer than {FEW_FAMILIES} families: too few for an interval"
-    return f"{format_in_unit(found.share)}{_interval(found.interval)}, from {stands}{few}"
+    few = "" if share.interval else f", in fewer than {FEW_FAMILIES} families: too few for an interval"
+    return f"{format_in_unit(share.share)}{_interval(share.interval)}, from {stands}{few}"
 
 
 def _interval(bounds: tuple[float, float] | None) -> str:

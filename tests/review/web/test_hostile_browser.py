@@ -106,7 +106,7 @@ def test_hostile_texts_are_text_where_people_rule_and_watch(browser, tmp_path):
         person = add(store, CORPUS[shift], "reviewer")
         sheet = take(store, person)
         assert sheet is not None
-        for at, field in enumerate(form.asked):
+        for at, field in enumerate(form.asked_paths):
             said = CORPUS[(at + shift) % len(CORPUS)]
             state: Any = "absent" if field == "lines" else "value"
             one = sheets.LabelAnswer(field, state, said, note=CORPUS[2])

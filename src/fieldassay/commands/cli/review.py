@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from fieldassay.records.labels_file import Sheet
     from fieldassay.review.log import Store
-    from fieldassay.review.sheets.make import Made, Shares
+    from fieldassay.review.sheets.make import NewReview, Shares
 
 
 # `fieldassay review agreement`.
@@ -280,13 +280,13 @@ def new(folder: Path, **params: Any) -> int:
         complain(note)
     write(
         f"{folder}: {format_count(review.documents, 'document')}, {format_count(review.sheets, 'sheet')}, "
-        f"{format_count(review.asked, 'value')} asked\n"
+        f"{format_count(review.values, 'value')} asked\n"
         f"label them with: fieldassay review open {folder}\n"
     )
     return 0
 
 
-def _make(folder: Path, params: dict[str, Any]) -> Made:
+def _make(folder: Path, params: dict[str, Any]) -> NewReview:
     """Return the review that the options describe; raise UsageError for invalid combinations."""
     from fieldassay.decisions.calibration.policy import read_policy
     from fieldassay.review.sheets.make import ReviewRequest, make_review, make_suspicious_review

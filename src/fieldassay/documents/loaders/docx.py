@@ -63,8 +63,8 @@ class Package:
             with self._archive.open(name) as stream:
                 data = stream.read(self._left + 1)
         except _DAMAGE as error:
-            told = " ".join(str(error).split())[:100]
-            raise DocumentError("unreadable", f"has a damaged part {name} ({told})") from None
+            message = " ".join(str(error).split())[:100]
+            raise DocumentError("unreadable", f"has a damaged part {name} ({message})") from None
         self._left -= len(data)
         if self._left < 0:
             raise DocumentError("too_large", "unpacks to more than a document may have")
@@ -120,10 +120,10 @@ class Package:
         place = posixpath.join(folder, "_rels", f"{name}.rels")
         if place not in self.names:
             return {}
-        found = {}
-        for one in self.parse(place).iter(f"{{{_RELATIONS}}}Relationship"):
-            target = one.get("Target") or ""
-            if one.get("TargetMode") == "External" or not target:
+        relations = {}
+        for relation in self.parse(place).iter(f"{{{_RELATIONS}}}Relationship"):
+            target = relation.get("Target") or ""
+            if relation.get("TargetMode") == "External" or not target:
                 continue
             inner = (
                 target.lstrip("/")
@@ -131,8 +131,8 @@ class Package:
                 else posixpath.normpath(posixpath.join(folder, target))
             )
             if inner in self.names:
-                found[one.get("Id") or ""] = ((one.get("Type") or "").rpartition("/")[2], inner)
-        return found
+                relations[relation.get("Id") or ""] = ((relation.get("Type") or "").rpartition("/")[2], inner)
+        return relations
 
 
 @contextlib.contextmanager
@@ -160,13 +160,13 @@ def attribute(element: Any, name: str) -> str | None:
         if value is not None:
             return value
     keys = (key for key in element.keys() if key.rpartition("}")[2] == name)  # noqa: SIM118  # no mapping
-    found: str | None = element.get(next(keys, name))
-    return found
+    first_match: str | None = element.get(next(keys, name))
+    return first_match
 
 
 def settings_of(element: Any, kind: str) -> Mapping[str, Any]:
     """Return the settings of a kind (`rPr` of a run) that an element holds, by their names."""
-    return {local(one): one for one in next((one for one in element if local(one) == kind), ())}
+    return {local(entry): entry for entry in next((child for child in element if local(child) == kind), ())}
 
 
 def setting(settings: Mapping[str, Any], name: str, key: str = "val") -> str | None:
@@ -236,7 +236,7 @@ def load_docx(data: bytes, task: LoadTask) -> Content:
     last's.
     """
     with open_package(data, task.options.max_bytes) as package:
-        body = next((one for one in package.parse(_MAIN) if local(one) == "body"), None)
+        body = next((child for child in package.parse(_MAIN) if local(child) == "body"), None)
         if body is None:
             raise DocumentError("unreadable", "has no body")
         part = _DocxPart()
@@ -258,27 +258,27 @@ def load_docx(data: bytes, task: LoadTask) -> Content:
 def _related(package: Package, notes: set[str]) -> dict[str, list[str]]:
     """Return the parts of headers, footers, notes and comments; equal ones once."""
     kinds = ("header", "footer", "footnotes", "endnotes", "comments")
-    found: dict[str, list[str]] = {kind: [] for kind in kinds}
+    parts: dict[str, list[str]] = {kind: [] for kind in kinds}
     seen: set[bytes] = set()
     for kind, name in sorted(package.relations(_MAIN).values()):
         if kind == "comments":
             notes.add("comments")
-        if kind in found and name not in found[kind]:
+        if kind in parts and name not in parts[kind]:
             data = package.read(name)
             if data not in seen:
-                found[kind].append(name)
+                parts[kind].append(name)
             seen.add(data)
-    return found
+    return parts
 
 
 def _add_part(package: Package, name: str, part: _DocxPart) -> None:
     root = package.parse(name)
-    for one in root:
-        if local(one) in ("footnote", "endnote") and attribute(one, "type") in (
+    for child in root:
+        if local(child) in ("footnote", "endnote") and attribute(child, "type") in (
             "separator",
             "continuationSeparator",
         ):
-            root.remove(one)
+            root.remove(child)
     _walk(root, part, True, 0)
 
 
@@ -296,7 +296,9 @@ def _walk(element: Any, part: _DocxPart, visible: bool, depth: int) -> None:
             part.notes.add("tracked_changes")
         elif name == "altChunk":
             for page in part.chunks.get(attribute(child, "id") or "", ()):
-                part.tables.extend(replace(one, after=one.after + len(part.lines)) for one in page.tables)
+                part.tables.extend(
+                    replace(table, after=table.after + len(part.lines)) for table in page.tables
+                )
                 part.lines.extend(page.lines)
         elif name and name not in _SKIPPED:
             _walk(child, part, visible, depth + 1)
@@ -334,11 +336,11 @@ def _add_line(pieces: list[_Piece], part: _DocxPart) -> None:
         marked.add(piece, rise)
         hidden += [not seen] * (len(marked.pieces[-1]) if piece else 0)
     text = marked.text
-    made = plain_line(text)
-    if made is None:
+    line = plain_line(text)
+    if line is None:
         return
     words, at = [], 0
-    for word in made.words:
+    for word in line.words:
         at = text.index(word.text, at)
         is_hidden = any(hidden[at : at + len(word.text)])
         words.append(replace(word, visible=not is_hidden))
@@ -380,16 +382,18 @@ def _gather(element: Any, part: _DocxPart, pieces: list[_Piece], boxes: list[Any
                 seen = seen and not _is_hidden(child, settings)
                 rise = find_rise(settings) or rise
                 font = setting(settings, "rFonts", "ascii") or ""
-            stack += [(one, seen, rise, font) for one in reversed(child)]
+            stack += [(inner, seen, rise, font) for inner in reversed(child)]
 
 
 def _form_state(control: Any) -> str:
     """Return what a check box or a list of an old form shows: its mark, or the chosen entry."""
-    values = {local(one): attribute(one, "val") or "1" for one in control if local(one) != "listEntry"}
+    values = {
+        local(child): attribute(child, "val") or "1" for child in control if local(child) != "listEntry"
+    }
     if local(control) == "checkBox":
         is_checked = values.get("checked", values.get("default", "0")) not in _OFF
         return CHECKED if is_checked else UNCHECKED
-    entries = [attribute(one, "val") or "" for one in control if local(one) == "listEntry"]
+    entries = [attribute(child, "val") or "" for child in control if local(child) == "listEntry"]
     chosen = values.get("result", values.get("default", "0"))
     at = int(chosen) if chosen.isdecimal() and len(chosen) < 6 else 0
     return entries[at] if at < len(entries) else ""
@@ -426,9 +430,9 @@ def _is_hidden(run: Any, settings: Mapping[str, Any]) -> bool:
 def _has_ground(run: Any) -> bool:
     """Return whether a run's background may be dark: in a table, a text box, a shaded paragraph."""
     above = list(run.iterancestors())
-    if {local(one) for one in above} & {"tbl", "txbxContent"}:
+    if {local(outer) for outer in above} & {"tbl", "txbxContent"}:
         return True
-    paragraph = next((one for one in above if local(one) == "p"), ())
+    paragraph = next((outer for outer in above if local(outer) == "p"), ())
     return bool({"shd", "pStyle"} & settings_of(paragraph, "pPr").keys())
 
 
@@ -440,7 +444,7 @@ def _add_table(table: Any, part: _DocxPart, visible: bool, depth: int) -> None:
     for row, element in enumerate(_rows(table, part)):
         before = setting(settings_of(element, "trPr"), "gridBefore")
         column = 0 if before is None else _number(before)
-        for cell in (one for one in _unwrapped(element) if local(one) == "tc"):
+        for cell in (child for child in _unwrapped(element) if local(child) == "tc"):
             settings = settings_of(cell, "tcPr")
             wide, merge = _number(setting(settings, "gridSpan")), setting(settings, "vMerge")
             if merge in ("", "continue") and column in above:
@@ -448,40 +452,42 @@ def _add_table(table: Any, part: _DocxPart, visible: bool, depth: int) -> None:
                 cells[above[column]] = replace(first, rows=row - first.row + 1)
             else:
                 text, seen, inner = _read_cell(cell, part, visible, depth)
-                nested += [replace(one, name=f"row {row + 1}, column {column + 1}") for one in inner]
+                nested += [
+                    replace(inner_table, name=f"row {row + 1}, column {column + 1}") for inner_table in inner
+                ]
                 above.pop(column, None)
                 if merge is not None:
                     above[column] = len(cells)
                 cells.append(Cell(row, column, text, 1, wide, visible=seen))
             column += wide
     after = len(part.lines) - 1
-    kept = tuple(cell for cell in cells if cell.text)
-    part.tables.extend(replace(one, after=after) for one in (Table(kept), *nested) if one.cells)
+    filled_cells = tuple(cell for cell in cells if cell.text)
+    part.tables.extend(replace(table, after=after) for table in (Table(filled_cells), *nested) if table.cells)
 
 
 def _rows(table: Any, part: _DocxPart) -> list[Any]:
-    rows = [one for one in _unwrapped(table) if local(one) == "tr"]
-    kept = []
+    rows = [child for child in _unwrapped(table) if local(child) == "tr"]
+    remaining = []
     for row in rows:
         marks = settings_of(row, "trPr")
         if marks.keys() & {"ins", "del"}:
             part.notes.add("tracked_changes")
         if "del" not in marks:
-            kept.append(row)
-    return kept
+            remaining.append(row)
+    return remaining
 
 
 def _unwrapped(element: Any) -> list[Any]:
     """Return the children of an element, those inside of content controls and insertions too."""
-    found = []
+    children = []
     stack = list(reversed(element))
     while stack:
-        one = stack.pop()
-        if local(one) in ("sdt", "sdtContent", "customXml", "ins", "moveTo"):
-            stack += list(reversed(one))
+        child = stack.pop()
+        if local(child) in ("sdt", "sdtContent", "customXml", "ins", "moveTo"):
+            stack += list(reversed(child))
         else:
-            found.append(one)
-    return found
+            children.append(child)
+    return children
 
 
 def _number(text: str | None) -> int:
@@ -492,9 +498,9 @@ def _read_cell(cell: Any, part: _DocxPart, visible: bool, depth: int) -> tuple[s
     """Return the text of a cell, whether any of it is seen, and the tables inside of it."""
     inner = _DocxPart(notes=part.notes, chunks=part.chunks)
     _walk(cell, inner, visible, depth + 1)
-    lines = [line for held, _ in inner.pages for line in held]
+    lines = [line for page_lines, _ in inner.pages for line in page_lines]
     shown = [" ".join(word.text for word in line.words if word.visible) for line in lines]
     is_seen = any(shown)
     texts = shown if is_seen else [line.text for line in lines]
-    tables = [table for _, held in inner.pages for table in held]
+    tables = [table for _, page_tables in inner.pages for table in page_tables]
     return "\n".join(text for text in texts if text), is_seen or not lines, tables

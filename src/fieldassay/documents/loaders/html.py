@@ -87,8 +87,8 @@ def walk_html(text: str, max_cells: int) -> Content:
         raise DocumentError("unreadable", f"is not readable HTML ({str(error)[:100]})") from None
     limits = parser.error_log.filter_from_errors().filter_types([etree.ErrorTypes.ERR_RESOURCE_LIMIT])
     if limits:  # the parser leaves out the rest of the page
-        told = limits[0].message.split(",")[0]
-        raise DocumentError("too_large", f"is more than its reader takes ({clip(told, 100)})")
+        message = limits[0].message.split(",")[0]
+        raise DocumentError("too_large", f"is more than its reader takes ({clip(message, 100)})")
     walker = _Walker(max_cells)
     walker.walk(root, _Style())
     walker.end_line()
@@ -214,12 +214,12 @@ class _Walker:
             return
         words: list[Word] = []
         for visible in (True, False):
-            held = [(text, style) for text, style in parts if style.is_visible == visible]
-            if not held:
+            pieces = [(text, style) for text, style in parts if style.is_visible == visible]
+            if not pieces:
                 continue
-            has_lines = "\n" in "".join(text for text, style in held if style.is_preformatted).strip("\n")
+            has_lines = "\n" in "".join(text for text, style in pieces if style.is_preformatted).strip("\n")
             marked = MarkedText()
-            for text, style in held:
+            for text, style in pieces:
                 is_kept = style.is_preformatted or not has_lines
                 marked.add(text if is_kept else _SPACE.sub(" ", text), style.rise)
             text = marked.text
@@ -246,17 +246,17 @@ class _Walker:
 
     def _add_table(self, table: Any, style: _Style) -> None:
         cells: list[Cell] = []
-        taken: set[tuple[int, int]] = set()
+        used_places: set[tuple[int, int]] = set()
         for row, element in enumerate(_own_rows(table)):
             column = 0
             for cell in element:
                 if cell.tag not in ("td", "th"):
                     continue
-                while (row, column) in taken:
+                while (row, column) in used_places:
                     column += 1
                 rows, columns = _spanned(cell, "rowspan"), _spanned(cell, "colspan")
-                taken.update((row + y, column + x) for y in range(rows) for x in range(columns))
-                if len(taken) > self._max_cells:
+                used_places.update((row + y, column + x) for y in range(rows) for x in range(columns))
+                if len(used_places) > self._max_cells:
                     raise DocumentError("too_large", f"has a table of more than {self._max_cells:,} cells")
                 cells += self._cell(cell, row, column, style.inside(element))
                 column += columns
@@ -271,17 +271,17 @@ class _Walker:
         inner.end_line()
         element.tail = tail
         self.unread += inner.unread
-        found = []
+        cells = []
         for seen in (True, False):
-            kept = [
+            lines = [
                 " ".join(word.text for word in line.words if word.visible == seen) for line in inner.lines
             ]
-            text = "\n".join(part for part in kept if part)
+            text = "\n".join(part for part in lines if part)
             if text:
                 rows, columns = _spanned(element, "rowspan"), _spanned(element, "colspan")
-                found.append(Cell(row, column, text, rows, columns, visible=seen))
+                cells.append(Cell(row, column, text, rows, columns, visible=seen))
                 self.has_hidden |= not seen
-        return found
+        return cells
 
 
 def _is_data_table(table: Any) -> bool:
@@ -332,24 +332,24 @@ def load_eml(data: bytes, task: LoadTask) -> Content:
     for part, is_alternative in _leaves(message):
         kind = part.get_content_type()
         try:
-            name, held = _name_of(part, len(attachments)), _bytes_of(part)
+            name, part_data = _name_of(part, len(attachments)), _bytes_of(part)
         except _DAMAGE as error:
             raise DocumentError("unreadable", f"has a damaged part ({type(error).__name__})") from None
         is_shown = part.get_content_disposition() != "attachment"
         is_body = is_shown and kind in ("text/plain", "text/html") and (is_alternative or not texts)
         if is_body and kind not in texts:
-            texts[kind] = decode_charset(held, _charset_of(part))
+            texts[kind] = decode_charset(part_data, _charset_of(part))
         elif kind in _SIGNATURES:
-            notes.add(name_part("signature", name, len(held)))
+            notes.add(name_part("signature", name, len(part_data)))
         elif (
             is_shown
             and kind.startswith("image/")
             and part.get("Content-ID")
-            and not is_page(held, task.options)
+            and not is_page(part_data, task.options)
         ):
-            notes.add(name_part("inline_image", name, len(held)))
+            notes.add(name_part("inline_image", name, len(part_data)))
         else:
-            attachments.append((name, held))
+            attachments.append((name, part_data))
     lines = [line for key in _HEADERS for line in [plain_line(f"{key}: {_header(message, key)}")]
              if line and len(line.words) > 1]  # fmt: skip
     plain, markup = texts.get("text/plain", ""), texts.get("text/html", "")
@@ -387,8 +387,8 @@ def _header(message: EmailMessage, name: str) -> str:
     except _DAMAGE:
         pieces = [(raw, None)]
     text = "".join(
-        decode_charset(held.encode("latin-1", "replace") if isinstance(held, str) else held, charset or "")
-        for held, charset in pieces
+        decode_charset(piece.encode("latin-1", "replace") if isinstance(piece, str) else piece, charset or "")
+        for piece, charset in pieces
     )
     return " ".join(text.split())
 
@@ -469,9 +469,9 @@ def _tokens(page: Page) -> set[str]:
 
 def _says_more(words: set[str], others: set[str]) -> bool:
     """Return whether some words hold a number that is not among others, or many words."""
-    alone = words - others
-    has_number = any(char.isdecimal() for word in alone for char in word)
-    return has_number or len(alone) > _NEW_WORDS * len(words)
+    new_words = words - others
+    has_number = any(char.isdecimal() for word in new_words for char in word)
+    return has_number or len(new_words) > _NEW_WORDS * len(words)
 
 
 def _assembled(

@@ -29,20 +29,20 @@ def recognize_rapidly(image: Any) -> list[Word]:
     """Return the words of an image (rows, columns, RGB) with boxes in pixels and confidences."""
     longest = max(image.shape[:2])
     searched = next((side for side in _SEARCHED if side >= 0.6 * longest), _SEARCHED[-1])
-    found = _engine(searched if longest > searched else None)(
+    output = _engine(searched if longest > searched else None)(
         image[:, :, ::-1], use_cls=False, return_word_box=True
     )
     words: list[Word] = []
-    if found.boxes is None or not len(found.boxes):  # its words are then one empty text, of another shape
+    if output.boxes is None or not len(output.boxes):  # its words are then one empty text, of another shape
         return words
-    for line in found.word_results or ():
-        held: list[Word] = []
+    for line in output.word_results or ():
+        line_words: list[Word] = []
         for text, confidence, corners in line:
             if text and text.strip() and corners is not None:
                 xs, ys = [float(x) for x, _ in corners], [float(y) for _, y in corners]
                 box = Box(min(xs), min(ys), max(xs), max(ys))
-                held.append(Word(text.strip(), box, confidence=round(float(confidence), 4)))
-        words += join_ideographs(held)
+                line_words.append(Word(text.strip(), box, confidence=round(float(confidence), 4)))
+        words += join_ideographs(line_words)
     return words
 
 
@@ -82,12 +82,12 @@ def _engine(searched: int | None) -> Any:
             "missing_extra", f"needs the models of rapidocr, which its package lacks; {remedy}"
         )
     cv2.setNumThreads(1)
-    one = {
+    single_thread = {
         "EngineConfig.onnxruntime.intra_op_num_threads": 1,
         "EngineConfig.onnxruntime.inter_op_num_threads": 1,
     }
     search = {"Det.limit_type": "max", "Det.limit_side_len": searched} if searched is not None else {}
-    return rapidocr.RapidOCR(params={**one, **search, "Global.log_level": "critical"})
+    return rapidocr.RapidOCR(params={**single_thread, **search, "Global.log_level": "critical"})
 
 
 # Recognizes the words of an image, and which way up it is.
@@ -194,8 +194,8 @@ def recognized_words(
     require_engine()
     across, down = size[0] / image.width, size[1] / image.height
     return [
-        TurnedWord(_scaled(found.word, across, down, at), found.quarters)
-        for found in recognize(np.asarray(image))
+        TurnedWord(_scaled(turned_word.word, across, down, at), turned_word.quarters)
+        for turned_word in recognize(np.asarray(image))
     ]
 
 
@@ -286,8 +286,8 @@ def open_pictures(
         IndexError,
         ZeroDivisionError,
     ) as error:
-        told = " ".join(str(error).split())[:100]
-        raise DocumentError("unreadable", f"is a damaged image ({told})", number or None) from None
+        message = " ".join(str(error).split())[:100]
+        raise DocumentError("unreadable", f"is a damaged image ({message})", number or None) from None
     except Exception as error:  # decoders raise whatever they like: struct.error, OverflowError
         raise DocumentError(
             "unreadable", f"is a damaged image ({type(error).__name__})", number or None

@@ -90,19 +90,19 @@ class CharacterBoxes:
 
         if not indices:
             return np.zeros((4, 0)), np.zeros(0, bool)
-        sides, known = np.zeros((4, len(indices))), np.zeros(len(indices), bool)
+        sides, has_extent = np.zeros((4, len(indices))), np.zeros(len(indices), bool)
         for start in range(0, len(indices), _CHUNK):
             part = indices[start : start + _CHUNK]
             self._grow(len(part))
             end = start + len(part)
-            known[start:end] = list(map(self._call, repeat(handle), part, self._places))
+            has_extent[start:end] = list(map(self._call, repeat(handle), part, self._places))
             left, top, right, bottom = np.frombuffer(self._rects, np.float32).reshape(-1, 4)[: len(part)].T
             is_swapped = bottom > top
             sides[:, start:end] = (
                 left, np.where(is_swapped, top, bottom), right, np.where(is_swapped, bottom, top)
             )  # fmt: skip
-        known &= (sides[2] > sides[0]) | (sides[3] > sides[1])
-        return sides, known
+        has_extent &= (sides[2] > sides[0]) | (sides[3] > sides[1])
+        return sides, has_extent
 
     def _grow(self, count: int) -> None:
         if count > len(self._places):
@@ -139,7 +139,7 @@ class Drawings:
         """Return the rules of the page as it is displayed, as boxes of no width or no height."""
         return [
             self._displayed(min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1))
-            for x0, y0, x1, y1 in self._found[0]
+            for x0, y0, x1, y1 in self._strokes_and_pictures[0]
         ]
 
     @cached_property
@@ -148,7 +148,7 @@ class Drawings:
         left, bottom, right, top = self._page.get_bbox()
         places = (
             ((e, e + a, e + c, e + a + c), (f, f + b, f + d, f + b + d))
-            for a, b, c, d, e, f in self._found[1]
+            for a, b, c, d, e, f in self._strokes_and_pictures[1]
         )
         cut = (
             (max(min(xs), left), max(min(ys), bottom), min(max(xs), right), min(max(ys), top))
@@ -169,7 +169,7 @@ class Drawings:
         return turn(box, self._page.get_rotation() // 90, right - left, top - bottom)
 
     @cached_property
-    def _found(self) -> tuple[list[tuple[float, float, float, float]], list[Matrix]]:
+    def _strokes_and_pictures(self) -> tuple[list[tuple[float, float, float, float]], list[Matrix]]:
         """Return the strokes and the places of the pictures."""
         from pypdfium2 import raw
 
@@ -188,7 +188,7 @@ def _shapes(raw: Any, page: Any) -> Iterator[tuple[Any, int, Matrix]]:
     count = raw.FPDFPage_CountObjects(page)
     if count > _MOST_OBJECTS:
         return
-    get_object, get_held = call("FPDFPage_GetObject", Handle), call("FPDFFormObj_GetObject", Handle)
+    get_object, get_inner = call("FPDFPage_GetObject", Handle), call("FPDFFormObj_GetObject", Handle)
     get_type = call("FPDFPageObj_GetType")
     stack = [(get_object(page.raw, at), _WHOLE, 0) for at in range(count - 1, -1, -1)]
     while stack:
@@ -198,8 +198,8 @@ def _shapes(raw: Any, page: Any) -> Iterator[tuple[Any, int, Matrix]]:
             yield shape, kind, outer
         elif kind == raw.FPDF_PAGEOBJ_FORM and depth < _DEEPEST:
             inner = _combine(_matrix(shape), outer)
-            held = min(call("FPDFFormObj_CountObjects")(shape), _MOST_OBJECTS)
-            stack += [(get_held(shape, at), inner, depth + 1) for at in range(held - 1, -1, -1)]
+            inner_count = min(call("FPDFFormObj_CountObjects")(shape), _MOST_OBJECTS)
+            stack += [(get_inner(shape, at), inner, depth + 1) for at in range(inner_count - 1, -1, -1)]
 
 
 def _path(raw: Any, shape: Any, outer: Matrix) -> Iterator[tuple[float, float, float, float]]:
@@ -243,9 +243,9 @@ def _subpaths(raw: Any, shape: Any, count: int, matrix: Matrix) -> Iterator[list
 def _matrix(shape: Any) -> Matrix:
     from pypdfium2 import raw
 
-    found = raw.FS_MATRIX()
-    call("FPDFPageObj_GetMatrix")(shape, byref(found))
-    return (found.a, found.b, found.c, found.d, found.e, found.f)
+    matrix = raw.FS_MATRIX()
+    call("FPDFPageObj_GetMatrix")(shape, byref(matrix))
+    return (matrix.a, matrix.b, matrix.c, matrix.d, matrix.e, matrix.f)
 
 
 def _combine(inner: Matrix, outer: Matrix) -> Matrix:
@@ -310,7 +310,7 @@ class _PdfReader:
         texts, starts = text.split(), [match.start() for match in _WORD.finditer(text)]
         if not texts:
             return TextLayer()
-        level, others = self._made_of(text, texts, starts)
+        level, others = self._words_and_pieces(text, texts, starts)
         counts = [len(line.split()) for line in text.split("\n")]
         begins = {at for at in accumulate(counts[:-1]) if at < len(texts)}  # first words behind a line break
         layer = TextLayer(_in_order(level, others, begins))
@@ -357,7 +357,7 @@ class _PdfReader:
                            for point in points)  # fmt: skip
         return text.translate(_HYPHENS)
 
-    def _made_of(
+    def _words_and_pieces(
         self, text: str, texts: Sequence[str], starts: Sequence[int]
     ) -> tuple[list[TurnedWord], dict[int, list[TurnedWord]]]:
         """Return all words as if they were level, and the pieces of those that are not."""
@@ -373,8 +373,8 @@ class _PdfReader:
         end = 0
         for at in others:
             begin, end = end, end + len(texts[at])
-            held = zip(boxes[:, begin:end].T.tolist(), is_known[begin:end].tolist(), strict=True)
-            pieces[at] = self._pieces(texts[at], held, quarters[at])
+            char_boxes = zip(boxes[:, begin:end].T.tolist(), is_known[begin:end].tolist(), strict=True)
+            pieces[at] = self._pieces(texts[at], char_boxes, quarters[at])
         return self._displayed(texts, sides), pieces
 
     def _level(self, texts: Sequence[str], starts: Sequence[int]) -> tuple[list[bool], Sides]:
@@ -411,19 +411,20 @@ class _PdfReader:
                 straight[:, begin:end] = _straighten(boxes[:, begin:end], quarters[at])
         differs = _differ("".join([texts[at] for at in chosen]), straight, begins[:-1])
         for at, begin in compress(zip(chosen, begins, strict=False), differs):
-            held = boxes[:, begin : begin + len(texts[at])].T.tolist()
+            char_boxes = boxes[:, begin : begin + len(texts[at])].T.tolist()
             upright = straight[:, begin : begin + len(texts[at])].T.tolist()
             once = _once(texts[at], upright)
-            if len(once) == len(held) and any(
+            if len(once) == len(char_boxes) and any(
                 before[0] > after[0] or _is_far(before, after) for before, after in pairwise(upright)
             ):
                 continue
             lines = [self._on_line(starts[at] + place, upright[place], quarters[at]) for place in once]
             largest = max(lines, key=lambda box: box[3] - box[1])
             rises = [_rise(line, largest) for line in lines]
-            if len(once) < len(held) or any(rises):
+            if len(once) < len(char_boxes) or any(rises):
                 chars = [
-                    (texts[at][place], held[place], rise) for place, rise in zip(once, rises, strict=True)
+                    (texts[at][place], char_boxes[place], rise)
+                    for place, rise in zip(once, rises, strict=True)
                 ]
                 marked = MarkedText(f"{texts[at - 1]} " if at else "")
                 mixed[at] = self._set_apart(chars, marked, quarters[at])
@@ -448,7 +449,7 @@ class _PdfReader:
             before, around = words[-1]
             words[-1] = (before + marked.pieces[-1].strip(), [*around, *boxes])
         return [
-            self._made(word, (min(box[0] for box in around), min(box[1] for box in around),
+            self._turned_word(word, (min(box[0] for box in around), min(box[1] for box in around),
                               max(box[2] for box in around), max(box[3] for box in around)), quarters)
             for word, around in words
         ]  # fmt: skip
@@ -457,23 +458,23 @@ class _PdfReader:
         self, text: str, boxes: Iterable[tuple[list[float], bool]], quarters: int
     ) -> list[TurnedWord]:
         pieces: list[TurnedWord] = []
-        held: list[str] = []
+        chars: list[str] = []
         around: tuple[float, float, float, float] | None = None
         for char, ((left, bottom, right, top), is_known) in zip(text, boxes, strict=True):
             if not is_known:
-                if held:
-                    held.append(char)
+                if chars:
+                    chars.append(char)
                 continue
             box = (left, bottom, right, top)
             if around is not None and _is_far(around, box):
-                pieces.append(self._made("".join(held), around, quarters))
-                held, around = [], None
-            held.append(char)
+                pieces.append(self._turned_word("".join(chars), around, quarters))
+                chars, around = [], None
+            chars.append(char)
             around = box if around is None else (
                 min(around[0], left), min(around[1], bottom), max(around[2], right), max(around[3], top)
             )  # fmt: skip
         if around is not None:
-            pieces.append(self._made("".join(held), around, quarters))
+            pieces.append(self._turned_word("".join(chars), around, quarters))
         return pieces
 
     def _displayed(self, texts: Sequence[str], sides: Sides) -> list[TurnedWord]:
@@ -487,7 +488,7 @@ class _PdfReader:
         boxes = map(Box, *(rounded[at : at + count] for at in range(0, 4 * count, count)))
         return list(map(TurnedWord, map(Word, texts, boxes), repeat(self._rotation)))
 
-    def _made(self, text: str, box: tuple[float, float, float, float], quarters: int) -> TurnedWord:
+    def _turned_word(self, text: str, box: tuple[float, float, float, float], quarters: int) -> TurnedWord:
         left, top, right, bottom = turn_sides(
             (box[0] - self._left, self._top - box[3], box[2] - self._left, self._top - box[1]),
             self._rotation, (self._width, self._height),
@@ -518,30 +519,30 @@ def _in_order(
     level: Sequence[TurnedWord], others: Mapping[int, Sequence[TurnedWord]], begins: set[int]
 ) -> list[TurnedWord]:
     """Return level words, or what other pieces they are made of; those that a line break cuts are whole."""
-    found: list[TurnedWord] = []
-    done = 0
+    words: list[TurnedWord] = []
+    position = 0
     for at in sorted(begins | others.keys()):
-        found += level[done:at]
-        made = others[at] if at in others else [level[at]]
-        if at in begins and found and made and _touch(found[-1], made[0]):
-            found[-1:] = _joined(found[-1], made[0], f"{found[-2].word.text} " if found[1:] else "")
-            made = made[1:]
-        found += made
-        done = at + 1
-    return [*found, *level[done:]]
+        words += level[position:at]
+        pieces = others[at] if at in others else [level[at]]
+        if at in begins and words and pieces and _touch(words[-1], pieces[0]):
+            words[-1:] = _joined(words[-1], pieces[0], f"{words[-2].word.text} " if words[1:] else "")
+            pieces = pieces[1:]
+        words += pieces
+        position = at + 1
+    return [*words, *level[position:]]
 
 
 def _once(text: str, boxes: Sequence[Sequence[float]]) -> list[int]:
     """Return the places of a word's characters, without those drawn again beside them to look bold."""
-    kept = [0]
+    places = [0]
     for at in range(1, len(text)):
-        (left, bottom, right, top), box = boxes[kept[-1]], boxes[at]
+        (left, bottom, right, top), box = boxes[places[-1]], boxes[at]
         is_near = abs(box[0] - left) < _AGAIN * (right - left) and abs(box[1] - bottom) < _AGAIN * (
             top - bottom
         )
-        if text[at] != text[kept[-1]] or not is_near:
-            kept.append(at)
-    return kept
+        if text[at] != text[places[-1]] or not is_near:
+            places.append(at)
+    return places
 
 
 def _find_marked(text: str, texts: Sequence[str], starts: Sequence[int]) -> list[int]:
@@ -593,13 +594,15 @@ def _rise(box: Sequence[float], base: Sequence[float]) -> int:
 
 def _joined(first: TurnedWord, second: TurnedWord, before: str) -> list[TurnedWord]:
     """Return two words that touch: as one, or as two where one is a mark beside a number."""
-    one, other = ((box.left, -box.bottom, box.right, -box.top) for box in map(_straight_box, (first, second)))
+    first_box, second_box = (
+        (box.left, -box.bottom, box.right, -box.top) for box in map(_straight_box, (first, second))
+    )
     marked = MarkedText(before)
-    marked.add(first.word.text, _rise(one, other))
-    if marked.add(second.word.text, _rise(other, one)):
+    marked.add(first.word.text, _rise(first_box, second_box))
+    if marked.add(second.word.text, _rise(second_box, first_box)):
         return [
-            TurnedWord(replace(held.word, text=text.strip()), held.quarters)
-            for held, text in zip((first, second), marked.pieces, strict=True)
+            TurnedWord(replace(turned_word.word, text=text.strip()), turned_word.quarters)
+            for turned_word, text in zip((first, second), marked.pieces, strict=True)
         ]
     return [TurnedWord(Word(marked.text, union([first.word.box, second.word.box])), first.quarters)]
 
@@ -741,14 +744,15 @@ def load_pdf(data: bytes, task: LoadTask) -> Content:
         reused = _Reused()
         for number in range(1, len(document) + 1):
             with open_page(document, number, reused.annotations) as page:
-                made, told = _load_page(page, number, task, reused)
-            pages.append(made)
-            notes |= told
+                loaded_page, page_notes = _load_page(page, number, task, reused)
+            pages.append(loaded_page)
+            notes |= page_notes
         if not reused.annotations.has_controls:
             _refuse_form(document, pages)
         inner = [*embedded_files(document), *reused.annotations.files]
-        for name, held in sorted(inner, key=lambda one: not is_pdf(one[1])):  # first those that have pictures
-            content = _load_embedded(name, held, task)
+        # first those that have pictures
+        for name, file_data in sorted(inner, key=lambda file: not is_pdf(file[1])):
+            content = _load_embedded(name, file_data, task)
             pages += content.pages
             notes |= set(content.notes)
     if not any(page.lines or page.tables for page in pages):
@@ -808,8 +812,8 @@ def _read_file(find: Callable[[], Any], number: int) -> tuple[str, bytes]:
     from pypdfium2 import PdfiumError
 
     try:
-        held = find()
-        return held.get_name(), bytes(held.get_data())
+        attachment = find()
+        return attachment.get_name(), bytes(attachment.get_data())
     except (PdfiumError, ValueError):
         return f"file {number}", b""
 
@@ -864,8 +868,10 @@ class Annotations(Struct):
                     raw.FPDFAnnot_GetRect(annotation, place)
                     self.marks.append((shown, (place.left, place.bottom, place.right, place.top)))
             if kind == raw.FPDF_ANNOT_FILEATTACHMENT and len(self.files) < _MOST_EMBEDDED:
-                found = raw.FPDFAnnot_GetFileAttachment(annotation)
-                self.files.append(_read_file(partial(PdfAttachment, found, document), len(self.files) + 1))
+                attachment = raw.FPDFAnnot_GetFileAttachment(annotation)
+                self.files.append(
+                    _read_file(partial(PdfAttachment, attachment, document), len(self.files) + 1)
+                )
             if annotation:
                 raw.FPDFPage_CloseAnnot(annotation)
 
@@ -892,9 +898,9 @@ def _shown_value(document: Any, annotation: Any) -> str:
 def _read_text(function: Any, *arguments: Any) -> str:
     """Return the text that a function of pdfium writes where it is told to."""
     size = max(function(*arguments, None, 0), 0)
-    held = (c_ushort * (size // 2 + 1))()
-    function(*arguments, cast(held, POINTER(c_ushort)), size)
-    return bytes(held).decode("utf-16-le", "replace").rstrip("\0")
+    buffer = (c_ushort * (size // 2 + 1))()
+    function(*arguments, cast(buffer, POINTER(c_ushort)), size)
+    return bytes(buffer).decode("utf-16-le", "replace").rstrip("\0")
 
 
 @contextlib.contextmanager
@@ -939,16 +945,16 @@ def _load_page(page: Any, number: int, task: LoadTask, reused: _Reused) -> tuple
     size = page.get_size()
     notes = set[str]()
     layer = TextLayer() if task.options.ocr == "always" else read_text_layer(page, reused.boxes)
-    found = layer.words
+    layer_words = layer.words
     if layer.is_coded:
-        found = []
+        layer_words = []
     elif layer.doubtful and can_recognize(task.options) and _is_read_otherwise(page, layer, size, task):
-        found = layer.read_sound()
-    is_broken = len(found) < len(layer.words)
+        layer_words = layer.read_sound()
+    is_broken = len(layer_words) < len(layer.words)
     if is_broken or layer.is_wrong:
         notes.add("broken_text_layer")
     gray = _render_gray(page, size, reused)
-    words = _add_marks(page, _mark_hidden(gray, found, size), reused.annotations)
+    words = _add_marks(page, _mark_hidden(gray, layer_words, size), reused.annotations)
     drawings = Drawings(page)
     is_unread = (
         task.options.ocr == "always" or (is_broken and words) or _shows_more(drawings, gray, words, size)
@@ -985,17 +991,19 @@ def _is_read_otherwise(page: Any, layer: TextLayer, size: tuple[float, float], t
     windows = [
         words[at : at + _SAMPLED] for at in range(min(max(len(words) - _SAMPLED, 0) + 1, _MOST_WINDOWS))
     ]
-    around = [union(word.box for word in held) or Box(0, 0, 0, 0) for held in windows]
+    around = [union(word.box for word in window) or Box(0, 0, 0, 0) for window in windows]
     at = min(range(len(around)), key=lambda at: around[at].bottom - around[at].top)
     left, top = max(around[at].left - 9, 0.0), max(around[at].top - 9, 0.0)
     right, bottom = min(around[at].right + 9, size[0]), min(around[at].bottom + 9, size[1])
     extent = (right - left, bottom - top)
     if min(extent) < 1:
         return False
-    found = [one.word for one in _recognize(page, (), size, Box(left, top, right, bottom), task)]
+    ocr_words = [
+        turned_word.word for turned_word in _recognize(page, (), size, Box(left, top, right, bottom), task)
+    ]
     task.beat()
-    text = "".join([word.text for word in found]).casefold()
-    certain = sum(len(word.text) * (word.confidence or 0.0) for word in found)
+    text = "".join([word.text for word in ocr_words]).casefold()
+    certain = sum(len(word.text) * (word.confidence or 0.0) for word in ocr_words)
     alike = sum(partial_ratio(word.text.casefold(), text) for word in windows[at])
     return certain > _CERTAIN * len(text) > 0 and alike < _ALIKE * len(windows[at])
 
@@ -1021,12 +1029,12 @@ def _add_marks(page: Any, words: list[TurnedWord], annotations: Annotations) -> 
         for part, (a, b, c, d) in _spread(text, place)
     ]
     boxes = [mark.word.box for mark in marks if mark.word.box is not None]
-    kept = [
+    text_words = [
         word
         for word in words
         if len(word.word.text) > 1 or not any(_holds_center(box, word.word.box) for box in boxes)
     ]
-    return kept + marks
+    return text_words + marks
 
 
 def _spread(
@@ -1038,9 +1046,9 @@ def _spread(
     high = (top - bottom) / max(len(lines), 1)
     for row, line in enumerate(lines):
         wide = min((right - left) / max(len(line), 1), high / 2)
-        for found in _WORD.finditer(line):
-            begin, end = (left + wide * at for at in found.span())
-            yield found[0], (begin, top - (row + 1) * high, end if line[1:] else right, top - row * high)
+        for match in _WORD.finditer(line):
+            begin, end = (left + wide * at for at in match.span())
+            yield match[0], (begin, top - (row + 1) * high, end if line[1:] else right, top - row * high)
 
 
 def _mark_hidden(gray: Any, words: list[TurnedWord], size: tuple[float, float]) -> list[TurnedWord]:
@@ -1088,11 +1096,11 @@ def _recognize(
     crop = (area.left, size[1] - area.bottom, size[0] - area.right, area.top)
     scale = min(task.options.dpi / 72, MOST_DOTS / max(extent))
     image = page.render(scale=scale, crop=crop).to_pil().convert("RGB")
-    known = [word.word.box for word in words if word.word.visible and word.word.box is not None]
+    visible_boxes = [word.word.box for word in words if word.word.visible and word.word.box is not None]
     return [
-        found
-        for found in recognized_words(image, extent, (area.left, area.top))
-        if not any(_holds_center(box, found.word.box) for box in known)
+        turned_word
+        for turned_word in recognized_words(image, extent, (area.left, area.top))
+        if not any(_holds_center(box, turned_word.word.box) for box in visible_boxes)
     ]
 
 

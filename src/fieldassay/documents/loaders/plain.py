@@ -44,16 +44,16 @@ def lay_out_text(text: str, number: int = 1) -> Page:
     rows, count, widest, height = [], 0, 0, 0
     for at, line in enumerate(text.split("\n")):
         height = at + 1
-        found = list(_WORD.finditer(line.expandtabs(8)))
-        if found:
+        matches = list(_WORD.finditer(line.expandtabs(8)))
+        if matches:
             boxes = [
-                Box(one.start() * CHARACTER, at * LINE, one.end() * CHARACTER, (at + 1) * LINE)
-                for one in found
+                Box(match.start() * CHARACTER, at * LINE, match.end() * CHARACTER, (at + 1) * LINE)
+                for match in matches
             ]
-            words = [Word(one[0], box) for one, box in zip(found, boxes, strict=True)]
+            words = [Word(match[0], box) for match, box in zip(matches, boxes, strict=True)]
             rows.append(row_of(words, boxes))
             count += len(words)
-            widest = max(widest, found[-1].end())
+            widest = max(widest, matches[-1].end())
         if count > MOST_WORDS:
             raise DocumentError("too_large", f"has a page of more than {MOST_WORDS:,} words")
     layout = lay_out((), rows=rows)
@@ -104,8 +104,8 @@ def load_csv(data: bytes, task: LoadTask) -> Content:
         return Content((Page(1, tuple(lines)),))
     cells = tuple(
         Cell(row, column, cell.strip())
-        for row, held in enumerate(rows)
-        for column, cell in enumerate(held)
+        for row, row_cells in enumerate(rows)
+        for column, cell in enumerate(row_cells)
         if cell.strip()
     )
     return Content((Page(1, (), (Table(cells),)),))
@@ -139,10 +139,10 @@ def load_words(data: bytes, _task: LoadTask) -> Content:
     if data[:1] != b"{":
         return Content(tuple(_pages_of_xml(data)))
     try:
-        held = msgspec.json.decode(data, type=_WordsDocument)
+        document = msgspec.json.decode(data, type=_WordsDocument)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise DocumentError("unreadable", f"is not a line of recognized words ({str(error)[:100]})") from None
-    return Content(tuple(page_of_words(page, number) for number, page in enumerate(held.pages, start=1)))
+    return Content(tuple(page_of_words(page, number) for number, page in enumerate(document.pages, start=1)))
 
 
 _UNITS = {"mm10": 72 / 254, "inch1200": 72 / 1200}
@@ -170,9 +170,9 @@ def _pages_of_xml(data: bytes) -> Iterator[Page]:
                 for part in _parts_with_text(line, "{*}Word", "{*}String")
                 for word in _words_of(part, Box(0, 0, width, height), unit)
             ]
-            found = page_of_words(WordsPage(width, height, tuple(words)), number)
-            tables += [replace(table, after=table.after + len(lines)) for table in found.tables]
-            lines += found.lines
+            region_page = page_of_words(WordsPage(width, height, tuple(words)), number)
+            tables += [replace(table, after=table.after + len(lines)) for table in region_page.tables]
+            lines += region_page.lines
         yield Page(number, tuple(lines), tuple(tables), width, height)
 
 
@@ -181,12 +181,12 @@ def _regions_of(page: Any) -> list[Any]:
     names = (name for group in page.iterfind("{*}ReadingOrder") for name in _names_of(group))
     order = {name: at for at, name in enumerate(dict.fromkeys(names))}
     regions = page.iter("{*}TextRegion", "{*}TableRegion")
-    return sorted(regions, key=lambda one: order.get(one.get("id"), len(order)))
+    return sorted(regions, key=lambda region: order.get(region.get("id"), len(order)))
 
 
 def _names_of(group: Any) -> Iterator[str]:
     """Yield the regions that a group of a reading order names, those of groups in it at their places."""
-    for part in sorted(group, key=lambda one: (one.get("index") or "").zfill(9)):
+    for part in sorted(group, key=lambda part: (part.get("index") or "").zfill(9)):
         if name := part.get("regionRef"):
             yield name
         yield from _names_of(part)
@@ -194,11 +194,11 @@ def _names_of(group: Any) -> Iterator[str]:
 
 def _parts_with_text(element: Any, *names: str) -> list[Any]:
     """Return the parts of these names that have text; the element itself if it has none."""
-    parts = [one for name in names for one in element.iterfind(name)]
+    parts = [part for name in names for part in element.iterfind(name)]
     own = [
-        one
-        for one in parts
-        if one.get("CONTENT") or one.find("{*}String") is not None or "".join(one.itertext()).strip()
+        part
+        for part in parts
+        if part.get("CONTENT") or part.find("{*}String") is not None or "".join(part.itertext()).strip()
     ]
     return own or ([] if element.find("{*}TextRegion") is not None else [element])
 
@@ -223,8 +223,12 @@ def _words_of(part: Any, page: Box, unit: float) -> Iterator[tuple[float, float,
         )
         yield left, top, left + width, top + height, part.get("CONTENT")
         return
-    readings = sorted(part.iterfind("{*}TextEquiv"), key=lambda one: (one.get("index") or "", one.sourceline))
-    text = next((one.findtext("{*}Unicode") or one.findtext("{*}PlainText") or "" for one in readings), "")
+    readings = sorted(
+        part.iterfind("{*}TextEquiv"), key=lambda reading: (reading.get("index") or "", reading.sourceline)
+    )
+    text = next(
+        (reading.findtext("{*}Unicode") or reading.findtext("{*}PlainText") or "" for reading in readings), ""
+    )
     lines = [line for line in text.splitlines() if line.strip()]
     box = _box_of(part) or page
     tall = (box.bottom - box.top) / max(len(lines), 1)
@@ -240,7 +244,9 @@ def _box_of(part: Any) -> Box | None:
     while part is not None:
         coords = part.find("{*}Coords")
         points = [] if coords is None else _POINT.findall(coords.get("points") or "")
-        points += [] if coords is None else [(one.get("x"), one.get("y")) for one in coords.iter("{*}Point")]
+        points += (
+            [] if coords is None else [(point.get("x"), point.get("y")) for point in coords.iter("{*}Point")]
+        )
         if points:
             across, down = ([float(point[side] or 0) for point in points] for side in (0, 1))
             return Box(min(across), min(down), max(across), max(down))

@@ -54,8 +54,8 @@ def load_with_reader(data: bytes, task: LoadTask) -> Content:
     except (DocumentError, MemoryError):
         raise
     except (Exception, SystemExit) as error:  # the code of a library or of the user
-        told = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-        raise DocumentError("unreadable", f"the reader {reader} fails on it ({told})") from None
+        message = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+        raise DocumentError("unreadable", f"the reader {reader} fails on it ({message})") from None
     return Content(pages)
 
 
@@ -77,24 +77,24 @@ def read_by_function(data: bytes, task: LoadTask) -> tuple[Page, ...]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"document{PurePath(task.name).suffix}"
         path.write_bytes(data)
-        given = import_function(reader)(str(path))
-    if isinstance(given, str):
-        given = {"pages": given.split("\f")}
-    listed = given.get("pages") if isinstance(given, Mapping) else None
+        output = import_function(reader)(str(path))
+    if isinstance(output, str):
+        output = {"pages": output.split("\f")}
+    listed = output.get("pages") if isinstance(output, Mapping) else None
     if not isinstance(listed, list | tuple):
         raise DocumentError(
             "unreadable",
-            f"the reader {reader} returned {type(given).__name__}; return a text, or {{'pages': […]}}",
+            f"the reader {reader} returned {type(output).__name__}; return a text, or {{'pages': […]}}",
         )
     return tuple(_page_of(page, number, task) for number, page in enumerate(listed, start=1))
 
 
-def _page_of(given: Any, number: int, task: LoadTask) -> Page:
+def _page_of(content: Any, number: int, task: LoadTask) -> Page:
     """Return a page of a text, with pipe tables as tables, or of words with boxes in any order."""
-    if isinstance(given, str):
-        return _page_of_text(given, number, task)
+    if isinstance(content, str):
+        return _page_of_text(content, number, task)
     try:
-        return page_of_words(msgspec.convert(given, WordsPage), number, "text")
+        return page_of_words(msgspec.convert(content, WordsPage), number, "text")
     except msgspec.ValidationError as error:
         raise DocumentError(
             "unreadable",
@@ -136,8 +136,8 @@ def read_pdfplumber(data: bytes, task: LoadTask) -> tuple[Page, ...]:
         for number, page in enumerate(document.pages[: task.options.max_pages + 1], start=1):
             left, top, right, bottom = map(float, page.bbox)
             words = [
-                (one["x0"] - left, one["top"] - top, one["x1"] - left, one["bottom"] - top, one["text"])
-                for one in page.extract_words()
+                (word["x0"] - left, word["top"] - top, word["x1"] - left, word["bottom"] - top, word["text"])
+                for word in page.extract_words()
             ]
             pages.append(page_of_words(WordsPage(right - left, bottom - top, tuple(words)), number, "text"))
             page.close()
@@ -161,31 +161,33 @@ def read_docling(data: bytes, task: LoadTask) -> tuple[Page, ...]:
     from docling.document_converter import DocumentConverter
 
     stream = DocumentStream(name=task.name, stream=io.BytesIO(data))
-    made = DocumentConverter().convert(stream, max_num_pages=task.options.max_pages).document
+    document = DocumentConverter().convert(stream, max_num_pages=task.options.max_pages).document
     lines: dict[int, list[Line]] = defaultdict(list)
     tables: dict[int, list[Table]] = defaultdict(list)
-    tallest = max((page.size.height for page in made.pages.values()), default=0.0)
+    tallest = max((page.size.height for page in document.pages.values()), default=0.0)
     unit = 1.0 if tallest < _EMU_PER_POINT else _EMU_PER_POINT  # of slides it gives Office's own unit
-    sizes = {number: (page.size.width / unit, page.size.height / unit) for number, page in made.pages.items()}
+    sizes = {
+        number: (page.size.width / unit, page.size.height / unit) for number, page in document.pages.items()
+    }
 
-    def box_of(found: Any, number: int) -> Box | None:
-        if found is None or number not in sizes:
+    def box_of(bounds: Any, number: int) -> Box | None:
+        if bounds is None or number not in sizes:
             return None
-        box = found.to_top_left_origin(made.pages[number].size.height)
+        box = bounds.to_top_left_origin(document.pages[number].size.height)
         top, bottom = sorted((box.t, box.b))
         return Box(box.l / unit, top / unit, box.r / unit, bottom / unit)
 
-    for item, _ in made.iterate_items():
+    for item, _ in document.iterate_items():
         where = next(iter(getattr(item, "prov", ())), None)
         number = where.page_no if where is not None else 1
-        held: Any = getattr(item, "data", None)
-        if hasattr(held, "table_cells"):
+        item_data: Any = getattr(item, "data", None)
+        if hasattr(item_data, "table_cells"):
             cells = tuple(
                 Cell(
                     cell.start_row_offset_idx, cell.start_col_offset_idx, cell.text, cell.row_span,
                     cell.col_span, box_of(cell.bbox, number),
                 )
-                for cell in held.table_cells
+                for cell in item_data.table_cells
             )  # fmt: skip
             tables[number].append(Table(cells, len(lines[number]) - 1))
         elif getattr(item, "text", ""):

@@ -80,10 +80,10 @@ def write_formula(element: Any) -> str:
     '(a+b)/(x^(a+b))'
     """
     name = _name(element)
-    held = [one for one in element if isinstance(one.tag, str) and not one.tag.endswith(_ABOUT)]
-    if not held:
+    children = [child for child in element if isinstance(child.tag, str) and not child.tag.endswith(_ABOUT)]
+    if not children:
         return _UNSAID.sub(" ", element.text or "").strip()
-    parts = list(map(write_formula, held))
+    parts = list(map(write_formula, children))
     if name in _FRACTIONS:
         return "/".join(map(_group, parts))
     if name in _SCRIPTS:
@@ -92,11 +92,11 @@ def write_formula(element: Any) -> str:
         degree, base = parts[::-1] if name == "mroot" else ("", *parts)[-2:]
         return f"{_write_script('^', degree)}√{_group(base)}"
     text = ""
-    for one, part in zip(held, parts, strict=True):
-        text += f" {part}" if _name(one) in _FRACTIONS and text[-1:].isdigit() else part
+    for child, part in zip(children, parts, strict=True):
+        text += f" {part}" if _name(child) in _FRACTIONS and text[-1:].isdigit() else part
     if name in ("mfenced", "d"):
-        settings = next((one for one in element if _name(one) == "dPr"), ())
-        signs = {_name(one): "".join(one.values()[:1]) for one in settings}
+        settings = next((child for child in element if _name(child) == "dPr"), ())
+        signs = {_name(setting): "".join(setting.values()[:1]) for setting in settings}
         begin = element.get("open", signs.get("begChr", "("))
         return f"{begin}{text}{element.get('close', signs.get('endChr', ')'))}"
     return f"√{_group(text)}" if name == "msqrt" else text

@@ -88,9 +88,9 @@ def general(value: float) -> str:
 def _sections(code: str) -> tuple[Tokens, ...]:
     """Return the sections of a format as tokens: for positive numbers, negative ones, zero, and text."""
     sections: list[list[tuple[str, str]]] = [[]]
-    for found in _TOKEN.finditer(code[:500]):
-        kind = str(found.lastgroup)
-        text = found[kind]
+    for match in _TOKEN.finditer(code[:500]):
+        kind = str(match.lastgroup)
+        text = match[kind]
         if kind == "literal" and text == ";":
             sections.append([])
             continue
@@ -316,16 +316,16 @@ def load_xlsx(data: bytes, task: LoadTask) -> Content:
         relations = package.relations("xl/workbook.xml")
         book = _read_book(package, root, relations, task.options.max_cells)
         count = 0
-        for one in (element for element in root.iter() if local(element) == "sheet"):
-            kind, part = relations.get(attribute(one, "id") or "", ("", ""))
+        for entry in (element for element in root.iter() if local(element) == "sheet"):
+            kind, part = relations.get(attribute(entry, "id") or "", ("", ""))
             if kind != "worksheet":
                 continue
-            is_hidden = one.get("state") in ("hidden", "veryHidden")
+            is_hidden = entry.get("state") in ("hidden", "veryHidden")
             sheet = _read_sheet(package, part, book, book.max_cells - count, is_hidden)
             count += len(sheet.cells)
             notes |= sheet.notes | ({"hidden_sheets"} if is_hidden and sheet.cells else set())
-            tables = (Table(tuple(sheet.cells), name=one.get("name") or ""),) if sheet.cells else ()
-            pages.append(Page(len(pages) + 1, tuple(sheet.lines), tables, name=one.get("name") or ""))
+            tables = (Table(tuple(sheet.cells), name=entry.get("name") or ""),) if sheet.cells else ()
+            pages.append(Page(len(pages) + 1, tuple(sheet.lines), tables, name=entry.get("name") or ""))
         if not pages:
             raise DocumentError("unreadable", "has no sheet")
         pages += package.inner_pages(task, notes)
@@ -334,8 +334,13 @@ def load_xlsx(data: bytes, task: LoadTask) -> Content:
 
 def _read_shapes(package: Package, drawings: Iterable[str], is_visible: bool) -> list[Line]:
     """Return the lines of text boxes and other shapes in the drawings of a sheet."""
-    paragraphs = [one for name in drawings for one in package.parse(name).iter() if local(one) == "p"]
-    texts = ("".join(one.text or "" for one in held.iter() if local(one) == "t") for held in paragraphs)
+    paragraphs = [
+        element for name in drawings for element in package.parse(name).iter() if local(element) == "p"
+    ]
+    texts = (
+        "".join(element.text or "" for element in paragraph.iter() if local(element) == "t")
+        for paragraph in paragraphs
+    )
     return [line for text in texts for line in [plain_line(text, "text", is_visible)] if line is not None]
 
 
@@ -357,20 +362,22 @@ def _text(element: Any) -> str:
     if len(element) == 1 and local(element[0]) == "t":
         return element[0].text or ""
     marked = MarkedText()
-    for one in element.iter():
-        above = {local(outer) for outer in one.iterancestors()} if local(one) == "t" else {"rPh"}
+    for inner in element.iter():
+        above = {local(outer) for outer in inner.iterancestors()} if local(inner) == "t" else {"rPh"}
         if "rPh" not in above:
-            marked.add(one.text or "", find_rise(settings_of(one.getparent(), "rPr")) if "r" in above else 0)
+            marked.add(
+                inner.text or "", find_rise(settings_of(inner.getparent(), "rPr")) if "r" in above else 0
+            )
     return marked.text
 
 
 def _read_formats(root: Any) -> tuple[str, ...]:
     codes = dict(BUILT_IN)
-    for one in root.iter():
-        if local(one) == "numFmt" and (one.get("numFmtId") or "").isdecimal():
-            codes[int(one.get("numFmtId"))] = one.get("formatCode") or "General"
-    styles = next((one for one in root.iter() if local(one) == "cellXfs"), ())
-    numbers = [one.get("numFmtId") or "0" for one in styles if local(one) == "xf"]
+    for element in root.iter():
+        if local(element) == "numFmt" and (element.get("numFmtId") or "").isdecimal():
+            codes[int(element.get("numFmtId"))] = element.get("formatCode") or "General"
+    styles = next((element for element in root.iter() if local(element) == "cellXfs"), ())
+    numbers = [style.get("numFmtId") or "0" for style in styles if local(style) == "xf"]
     return tuple(codes.get(int(number) if number.isdecimal() else 0, "General") for number in numbers)
 
 
@@ -423,13 +430,13 @@ def _is_hidden(sheet: _SheetFacts, row: int, column: int) -> bool:
 
 def _place(reference: str | None) -> tuple[int, int] | None:
     """Return the row and column of a reference such as `B3`, from 0."""
-    found = _PLACE.fullmatch((reference or "").replace("$", ""))
-    if found is None:
+    match = _PLACE.fullmatch((reference or "").replace("$", ""))
+    if match is None:
         return None
     column = 0
-    for letter in found[1]:
+    for letter in match[1]:
         column = column * 26 + ord(letter) - 64
-    return int(found[2]) - 1, column - 1
+    return int(match[2]) - 1, column - 1
 
 
 def _read_row(
@@ -442,7 +449,7 @@ def _read_row(
             continue
         place = _place(cell.get("r"))
         column = place[1] if place is not None else column + 1
-        parts = {local(one): one for one in cell}
+        parts = {local(part): part for part in cell}
         text, raw = _read_cell(cell, parts, book)
         if "f" in parts and parts["f"].text and not raw:
             notes.add("uncomputed_formula")

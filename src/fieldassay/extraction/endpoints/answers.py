@@ -76,7 +76,7 @@ def join_events(raw: bytes) -> dict[str, Any] | None:
 
 def join_parts(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the parts of a stream, each a small answer, as one chat completion; an error alone."""
-    whole, found, counts = dict[str, Any](), Message(), dict[str, Any]()
+    whole, message, counts = dict[str, Any](), Message(), dict[str, Any]()
     for event in events:
         inner = event.get("response")
         if isinstance(inner, dict) and inner.get("status") != "in_progress":  # of OpenAI, at the end
@@ -87,20 +87,20 @@ def join_parts(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
             counts |= {name: count for name, count in _flat(part).items() if name in _COUNTED}
         choice = choice_of(event)
         delta = event.get("delta")
-        found.end = _end_of(choice) or (_end_of(delta) if isinstance(delta, dict) else "") or found.end
-        found.end = found.end or "stop" * (event.get("done") is True)
+        message.end = _end_of(choice) or (_end_of(delta) if isinstance(delta, dict) else "") or message.end
+        message.end = message.end or "stop" * (event.get("done") is True)
         if choice.get("error"):
             whole["error"] = choice["error"]
         is_other = choice is not event and choice.get("index")
         if not is_other and not str(event.get("type")).startswith("response."):
-            _gather(choice, "", found, is_inside=False, call=event.get("index"))
+            _gather(choice, "", message, is_inside=False, call=event.get("index"))
     if whole.get("error"):
         return whole
-    message: dict[str, Any] = {name: "".join(texts) for name, texts in found.others.items()}
-    message |= {"content": "".join(found.texts), "refusal": "".join(found.refusals)}
-    message["tool_calls"] = [{"arguments": "".join(call)} for call in found.calls.values()]
+    chat_message: dict[str, Any] = {name: "".join(texts) for name, texts in message.others.items()}
+    chat_message |= {"content": "".join(message.texts), "refusal": "".join(message.refusals)}
+    chat_message["tool_calls"] = [{"arguments": "".join(call)} for call in message.calls.values()]
     return whole | {
-        "choices": [{"index": 0, "finish_reason": found.end or None, "message": message}],
+        "choices": [{"index": 0, "finish_reason": message.end or None, "message": chat_message}],
         "usage": counts,
     }
 
@@ -150,49 +150,53 @@ def read_message(body: Mapping[str, Any]) -> Message | None:
     """
     choice = choice_of(body)
     name = next((name for name in _ALTERNATIVES if body.get(name)), "")
-    if choice is body and (name or not any(one in body for one in (*_PLACES, *_CALLS, "promptFeedback"))):
+    if choice is body and (name or not any(key in body for key in (*_PLACES, *_CALLS, "promptFeedback"))):
         return None
-    found = Message(end=_end_of(choice) or _end_of(body), place=f"{name}[0]" if name else "")
-    _gather(choice, found.place, found, is_inside=False)
-    return found
+    message = Message(end=_end_of(choice) or _end_of(body), place=f"{name}[0]" if name else "")
+    _gather(choice, message.place, message, is_inside=False)
+    return message
 
 
 def choice_of(body: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the choice of an answer with the least index; the answer itself where it has none."""
     for name in _ALTERNATIVES:
         listed = body.get(name)
-        choices = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+        choices = (
+            [choice for choice in listed if isinstance(choice, dict)] if isinstance(listed, list) else []
+        )
         if choices:
-            return min(choices, key=lambda one: one["index"] if isinstance(one.get("index"), int) else 0)
+            return min(
+                choices, key=lambda choice: choice["index"] if isinstance(choice.get("index"), int) else 0
+            )
     return body
 
 
-def _end_of(found: Mapping[str, Any]) -> str:
+def _end_of(part: Mapping[str, Any]) -> str:
     for name in _ENDS:
-        end = found.get(name)
+        end = part.get(name)
         if isinstance(end, dict):
             end = end.get("reason") or end.get("blockReason")
         if end and isinstance(end, str):
             return end
-    return "completed" if found.get("status") == "completed" else ""
+    return "completed" if part.get("status") == "completed" else ""
 
 
-def _gather(node: Any, place: str, found: Message, *, is_inside: bool, call: Any = None) -> None:
+def _gather(node: Any, place: str, message: Message, *, is_inside: bool, call: Any = None) -> None:
     """Add what a part of an answer says to the message; `call` is the number of the call that it is of."""
     if isinstance(node, str):
-        found.texts.append(node)
+        message.texts.append(node)
     for item in node if isinstance(node, list) else ():
-        _gather(item, place, found, is_inside=True)
+        _gather(item, place, message, is_inside=True)
     if not isinstance(node, dict):
         return
     kind = str(node.get("type") or "")
     if node.get("refusal"):
-        found.refusals.append(str(node["refusal"]))
+        message.refusals.append(str(node["refusal"]))
     if kind in ("tool_use", "function_call", "input_json_delta"):
-        _gather_calls([node], found, call)
+        _gather_calls([node], message, call)
     for name in _CALLS:
         if name in node:
-            _gather_calls(node[name] if isinstance(node[name], list) else [node[name]], found, None)
+            _gather_calls(node[name] if isinstance(node[name], list) else [node[name]], message, None)
     here = [name for name in _PLACES if name in node]
     where = next((name for name in here if node[name]), here[0] if here else None)
     is_thought = node.get("thought") is True or kind in ("thinking", "reasoning", "redacted_thinking")
@@ -200,26 +204,37 @@ def _gather(node: Any, place: str, found: Message, *, is_inside: bool, call: Any
         if not is_thought and (other == where or other == "refusal" or other in _ARGUMENTS):
             continue
         if isinstance(text, str) and text.strip() and other not in _NAMES:
-            found.others["thought" if other in _PLACES else other].append(text)
+            message.others["thought" if other in _PLACES else other].append(text)
     if where is not None and not is_thought:
         inner = f"{place}.{where}".lstrip(".")
-        found.place = inner if len(inner) > len(found.place) and not found.texts else found.place
-        _gather(node[where], inner, found, is_inside=True, call=call)
+        message.place = inner if len(inner) > len(message.place) and not message.texts else message.place
+        _gather(node[where], inner, message, is_inside=True, call=call)
 
 
-def _gather_calls(calls: list[Any], found: Message, number: Any) -> None:
+def _gather_calls(calls: list[Any], message: Message, number: Any) -> None:
     """Add the arguments of calls: a piece without number and name belongs to the call before it."""
     for call in calls:
         if not isinstance(call, dict):
             continue
         inner = call["function"] if isinstance(call.get("function"), dict) else call
-        given = next((inner[name] for name in reversed(_ARGUMENTS) if inner.get(name)), "")
-        text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
-        key = next((one for one in (number, call.get("index"), call.get("id")) if one is not None), None)
+        arguments = next((inner[name] for name in reversed(_ARGUMENTS) if inner.get(name)), "")
+        text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+        key = next(
+            (
+                identifier
+                for identifier in (number, call.get("index"), call.get("id"))
+                if identifier is not None
+            ),
+            None,
+        )
         if key is None:
-            key = len(found.calls) if inner.get("name") or not found.calls else next(reversed(found.calls))
+            key = (
+                len(message.calls)
+                if inner.get("name") or not message.calls
+                else next(reversed(message.calls))
+            )
         if isinstance(key, str | int):
-            found.calls[key].append(text)
+            message.calls[key].append(text)
 
 
 def _join_calls(arguments: list[str]) -> str:
@@ -230,9 +245,9 @@ def _join_calls(arguments: list[str]) -> str:
     """
     if len(arguments) == 1:
         return arguments[0]
-    records = [decode_json(one.encode("utf-8", "replace")).value for one in arguments]
-    members = [member for one in records if isinstance(one, dict) for member in one.items()]
-    are_objects = all(isinstance(one, dict) for one in records)
+    records = [decode_json(text.encode("utf-8", "replace")).value for text in arguments]
+    members = [member for record in records if isinstance(record, dict) for member in record.items()]
+    are_objects = all(isinstance(record, dict) for record in records)
     if are_objects and len(members) == len(dict(members)):
         return json.dumps(dict(members), ensure_ascii=False)
     return "\n".join(arguments)
@@ -264,7 +279,7 @@ _COUNTED = frozenset({
 class TokenCounts(Struct):
     """Counts of tokens as a server writes them, checked where they come in."""
 
-    found: Mapping[str, Any]
+    by_name: Mapping[str, Any]
     are_plausible: bool = True
     """Whether all that were read are whole numbers from 0 up to their most."""
 
@@ -275,10 +290,10 @@ class TokenCounts(Struct):
         >>> [counts.read(name) for name in "abcde"], counts.are_plausible
         ([300, 300, None, None, None], False)
         """
-        given = next((self.found[name] for name in names if self.found.get(name) is not None), None)
-        if given is None:
+        count = next((self.by_name[name] for name in names if self.by_name.get(name) is not None), None)
+        if count is None:
             return None
-        text = str(given).strip().removesuffix(".0")
+        text = str(count).strip().removesuffix(".0")
         is_count = text.isascii() and text.isdecimal() and len(text) < 20 and int(text) <= most
         self.are_plausible &= is_count
         return int(text) if is_count else None
@@ -314,7 +329,7 @@ def read_usage(body: Mapping[str, Any], basic: Usage, prompt_bytes: int, limit: 
         return whole, counts.are_plausible
     if reasoning and total == prompt + completion + reasoning:
         whole = replace(whole, completion_tokens=completion + reasoning)
-    is_anthropic = "input_tokens" in counts.found and "cache_read_input_tokens" in counts.found
+    is_anthropic = "input_tokens" in counts.by_name and "cache_read_input_tokens" in counts.by_name
     if is_anthropic:
         whole = replace(whole, prompt_tokens=prompt + (cached or 0) + (written or 0))
     elif cached and (cached > prompt or total == prompt + cached + completion):
@@ -324,19 +339,19 @@ def read_usage(body: Mapping[str, Any], basic: Usage, prompt_bytes: int, limit: 
 
 def _flat(body: Mapping[str, Any]) -> dict[str, Any]:
     """Return the counts of an answer by name: those of the usage, then of its details, then beside it."""
-    found: dict[str, Any] = {}
+    counts: dict[str, Any] = {}
     usages = [body[name] for name in ("usage", "usageMetadata") if isinstance(body.get(name), dict)]
     details = [inner for usage in usages for inner in usage.values() if isinstance(inner, dict)]
     for level in (*usages, *details, body):
         for name, value in level.items():
-            if not isinstance(value, dict | list) and found.get(name) is None:
-                found[name] = value
-    return found
+            if not isinstance(value, dict | list) and counts.get(name) is None:
+                counts[name] = value
+    return counts
 
 
 def read_own_usage(counted: Mapping[str, Any], basic: Usage) -> tuple[Usage, bool]:
     """Return the tokens that a program or a function says it used, and whether all are plausible."""
     counts = TokenCounts(counted)
-    found = {name: counts.read(name) for name in TOKENS}
+    tokens = {name: counts.read(name) for name in TOKENS}
     model = str(counted.get("model") or basic.model)
-    return Usage(model, calls=basic.calls, attempts=basic.attempts, **found), counts.are_plausible
+    return Usage(model, calls=basic.calls, attempts=basic.attempts, **tokens), counts.are_plausible

@@ -108,8 +108,8 @@ class FairQueue:
         """Let nobody in any more."""
         with self._guard:
             self._is_closed = True
-            for one in self._waiting:
-                one.set()
+            for event in self._waiting:
+                event.set()
 
     def _wake(self) -> None:
         if self._waiting:
@@ -292,7 +292,7 @@ class ChatChannel:
         if attempt.verdict.action != "document":
             return False
         wanted: dict[str, str | None] = {name: None for name in call.request.optional if name in message}
-        if all(one in message for one in ("max_tokens", "max_completion_tokens")):
+        if all(name in message for name in ("max_tokens", "max_completion_tokens")):
             wanted["max_tokens"] = "max_completion_tokens"
         news = {name: key for name, key in wanted.items() if name in body and name not in attempt.names}
         self._names.setdefault(body.get("model"), {}).update(news)
@@ -306,9 +306,9 @@ class ChatChannel:
 
     def _note(self, log: Journal, line: Mapping[str, Any], verdict: AttemptVerdict, *, final: bool) -> None:
         billed = "maybe" if verdict.action == "unknown" else "no"
-        kept = {name: line[name] for name in ("key", "document", "status", "model_ms") if name in line}
+        fields = {name: line[name] for name in ("key", "document", "status", "model_ms") if name in line}
         failure = msgspec.to_builtins(verdict.failure)
-        log.write("outcome", {**kept, "billed": billed, "final": final, "failure": failure})
+        log.write("outcome", {**fields, "billed": billed, "final": final, "failure": failure})
 
     def _note_failed(self, log: Journal, line: Mapping[str, Any], verdict: AttemptVerdict) -> None:
         """Count a request without an answer. Raises `StopRunError` when the server seems away."""
@@ -350,8 +350,8 @@ class ChatChannel:
     def _made_and_sent(self, call: EndpointCall, deadline: float, log: Journal) -> Attempt:
         """Make the body, and send it."""
         self._raise_if_stopped()
-        found = self._names.get(call.request.body.get("model"), {})
-        names = {name: key for name, key in found.items() if key or name in call.request.optional}
+        server_names = self._names.get(call.request.body.get("model"), {})
+        names = {name: key for name, key in server_names.items() if key or name in call.request.optional}
         try:
             body = with_attachments(call.request, names)
         except Exception as error:  # pages are rendered here
@@ -417,8 +417,8 @@ class ChatChannel:
         ]
         extensions = {"timeout": timeout, "trace": self._bound_connection}
         more = {"cookies": client.cookies, "stream": body, "extensions": extensions}
-        made: httpx2.Request = self._httpx.Request("POST", self._url, headers=headers, **more)
-        return made
+        request: httpx2.Request = self._httpx.Request("POST", self._url, headers=headers, **more)
+        return request
 
     def _bound_connection(self, event: str, about: Mapping[str, Any]) -> None:
         """Count all that a new connection receives, headers and interim responses too, which `read` hides."""
@@ -455,7 +455,7 @@ class ChatChannel:
         """Return a body as JSON, that of a stream as one, or as text: without the key."""
         try:
             body = parse(raw)
-            if isinstance(body, list) and body and all(isinstance(one, dict) for one in body):
+            if isinstance(body, list) and body and all(isinstance(part, dict) for part in body):
                 body = join_parts(body)
         except ValueError:
             body = join_events(raw)
@@ -488,21 +488,21 @@ class ChatChannel:
 
     def _client(self) -> httpx2.Client:
         """Return the client of this thread: a pool shared by many threads costs more than it saves."""
-        found: httpx2.Client | None = getattr(self._local, "client", None)
-        if found is None:
+        client: httpx2.Client | None = getattr(self._local, "client", None)
+        if client is None:
             headers = {"Host": self._url.netloc.decode(), "Content-Type": "application/json"}
             if self._key.value:
                 headers["Authorization"] = f"Bearer {self._key.value}"
-            found = self._httpx.Client(
+            client = self._httpx.Client(
                 headers=headers,
                 verify=self._tls,
                 trust_env=not self.endpoint.is_local,
                 limits=self._httpx.Limits(max_connections=1, max_keepalive_connections=1),
             )
             with self._guard:
-                self._clients.append(found)
-            self._local.client = found
-        return found
+                self._clients.append(client)
+            self._local.client = client
+        return client
 
     def _raise_if_stopped(self) -> None:
         if self._stopped.is_set():
@@ -529,7 +529,7 @@ class _Refusals(Struct):
 
     has_success: bool = False
     words: frozenset[str] = frozenset()
-    asked: str = ""
+    messages: str = ""
     documents: frozenset[str] = frozenset()
 
     def add(self, call: EndpointCall, said: str) -> int:
@@ -537,10 +537,10 @@ class _Refusals(Struct):
         if self.has_success:
             return 0
         words = frozenset(word for word in re.findall(r"\w+", said.casefold()) if not _DIGIT.search(word))
-        asked = str(call.request.body.get("messages")).casefold()
-        if not all(word in asked or word in self.asked for word in words ^ self.words):
+        messages = str(call.request.body.get("messages")).casefold()
+        if not all(word in messages or word in self.messages for word in words ^ self.words):
             self.documents = frozenset()
-        self.words, self.asked = words, asked
+        self.words, self.messages = words, messages
         self.documents |= {call.document.partition("\t")[0]}
         return len(self.documents)
 

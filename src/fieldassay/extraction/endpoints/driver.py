@@ -143,12 +143,12 @@ class Drive(Generic[T]):
         self._options = options or DriveOptions()
         self._events: queue.SimpleQueue[Event] = queue.SimpleQueue()
         self._pools = {name: Senders(channel, journal, self._events) for name, channel in channels.items()}
-        self._room = threading.Semaphore(max(4, sum(one.capacity for one in channels.values())))
+        self._room = threading.Semaphore(max(4, sum(channel.capacity for channel in channels.values())))
         self._halt = threading.Event()
         self._active: dict[int, _Active[T]] = {}
-        self._asked: dict[str, list[tuple[int, int]]] = {}
+        self._in_flight: dict[str, list[tuple[int, int]]] = {}
         self._ready: list[Finished[T]] = []
-        self._held: list[tuple[int, int]] = []
+        self._over_budget: list[tuple[int, int]] = []
         """Requests (document, place) that wait until others free their reserve."""
         self._reserved: dict[str, float] = {}
         """What each request in flight may cost at most."""
@@ -156,7 +156,7 @@ class Drive(Generic[T]):
         """The cost of all answers, those among them that may have been billed."""
         self._progress = Progress()
         self._stop: Failure | None = None
-        self._drawn, self._is_drained, self._is_closed = 0, False, False
+        self._job_count, self._is_drained, self._is_closed = 0, False, False
 
     def __enter__(self) -> "Drive[T]":
         return self
@@ -168,7 +168,7 @@ class Drive(Generic[T]):
 
     def __iter__(self) -> Iterator[Finished[T]]:
         threading.Thread(target=self._draw, daemon=True, name="jobs").start()
-        started, told = time.monotonic(), 0.0
+        started, last_report = time.monotonic(), 0.0
         try:
             while not self._is_over():
                 with suppress(queue.Empty):
@@ -177,8 +177,8 @@ class Drive(Generic[T]):
                 ready, self._ready = self._ready, []
                 yield from ready
                 now = time.monotonic()
-                if now - told >= _TICK_SECONDS:
-                    told = now
+                if now - last_report >= _TICK_SECONDS:
+                    last_report = now
                     self._options.on_progress(self.progress)
                 limit = self._options.max_time_s
                 if limit is not None and now - started >= limit and self._stop is None:
@@ -191,10 +191,10 @@ class Drive(Generic[T]):
     @property
     def progress(self) -> Progress:
         """How far the run is."""
-        waiting = [one for channel in self._channels.values() for one in channel.waits.now()]
-        if self._held:
-            waiting.append(Waiting("budget", len(self._held)))
-        now = replace(self._progress, active=len(self._active), in_flight=len(self._asked))
+        waiting = [wait for channel in self._channels.values() for wait in channel.waits.now()]
+        if self._over_budget:
+            waiting.append(Waiting("budget", len(self._over_budget)))
+        now = replace(self._progress, active=len(self._active), in_flight=len(self._in_flight))
         return replace(now, waiting=tuple(waiting))
 
     @property
@@ -204,7 +204,7 @@ class Drive(Generic[T]):
 
     def _is_over(self) -> bool:
         if self._stop is not None:
-            return not self._asked
+            return not self._in_flight
         return self._is_drained and not self._active
 
     def _draw(self) -> None:
@@ -237,7 +237,7 @@ class Drive(Generic[T]):
     def _begin(self, job: Job[T]) -> None:
         if self._stop is not None:
             return
-        self._drawn += 1
+        self._job_count += 1
         failure = None if job.failure is None else f"{job.failure.kind}: {job.failure.message}"
         self._journal.write_load(job.id, {**job.facts, "failure": failure})
         if job.start is None:
@@ -245,7 +245,7 @@ class Drive(Generic[T]):
             missing = job.failure or Failure("unreadable", "the document was not loaded", "load")
             self._finish(Finished(job.id, None, missing, timing, Usage(), 0.0))
             return
-        self._start(_Active(self._drawn, job))
+        self._start(_Active(self._job_count, job))
 
     def _start(self, active: _Active[T]) -> None:
         self._active[active.number] = active
@@ -269,7 +269,7 @@ class Drive(Generic[T]):
             active.requests, active.answers = requests, [None] * len(requests)
             for place, request in enumerate(active.requests):
                 self._ask(active, place, request)
-            if any(one is None for one in active.answers):
+            if any(answer is None for answer in active.answers):
                 return
             answers = self._collect(active)
 
@@ -295,7 +295,7 @@ class Drive(Generic[T]):
         """Take an answer from a journal, wait for the same call of another document, or send the request."""
         channel = self._channels[request.endpoint]
         key = request_key(channel.identity, request)
-        waiting = self._asked.get(key)
+        waiting = self._in_flight.get(key)
         if waiting is not None:
             waiting.append((active.number, place))
             return
@@ -310,7 +310,7 @@ class Drive(Generic[T]):
         if self._is_admitted(key, request, estimate):
             self._submit(active, place, key, estimate)
         else:
-            self._held.append((active.number, place))
+            self._over_budget.append((active.number, place))
 
     def _is_to_retry(self, failure: Failure | None) -> bool:
         return failure is not None and failure.kind in self._options.retry
@@ -320,7 +320,7 @@ class Drive(Generic[T]):
         attempts, maybe = self._journal.index.unsettled(key)
         before = self._journal.index.answered_before(key)
         active.retried |= before > 0
-        self._asked[key] = [(active.number, place)]
+        self._in_flight[key] = [(active.number, place)]
         call = EndpointCall(request, key, active.job.id, time.monotonic(), reserved, attempts, maybe, before)
         self._pools[request.endpoint].submit(active.number, call)
 
@@ -334,7 +334,7 @@ class Drive(Generic[T]):
         elif self._spent + sum(self._reserved.values()) + estimate <= limit:
             self._reserved[key] = estimate
             return True
-        elif self._asked:
+        elif self._in_flight:
             return False
         else:
             said = (
@@ -344,14 +344,14 @@ class Drive(Generic[T]):
         self._stop_run(Failure("budget", said))
         return False
 
-    def _retry_held(self) -> None:
+    def _retry_over_budget(self) -> None:
         """Try again what waits for the budget."""
-        held, self._held = self._held, []
-        for number, place in held:
+        over_budget, self._over_budget = self._over_budget, []
+        for number, place in over_budget:
             active = self._active.get(number)
             if active is not None and self._stop is None:
                 self._ask(active, place, active.requests[place])
-                if all(one is not None for one in active.answers):
+                if all(answer is not None for answer in active.answers):
                     self._advance(active, self._collect(active))
 
     def _recorded(self, key: str) -> dict[str, Any] | None:
@@ -374,12 +374,12 @@ class Drive(Generic[T]):
 
     def _receive(self, key: str, line: dict[str, Any] | BaseException) -> None:
         """Give an answer to every document that asked for it, or leave them unfinished after an error."""
-        asked = self._asked.pop(key)
+        waiting = self._in_flight.pop(key)
         self._reserved.pop(key, None)
         if isinstance(line, BaseException):
-            self._give_up(line, [number for number, _ in asked])
+            self._give_up(line, [number for number, _ in waiting])
             return
-        for position, (number, place) in enumerate(asked):
+        for position, (number, place) in enumerate(waiting):
             active = self._active.get(number)
             if active is None:  # left unfinished by another of its requests
                 continue
@@ -388,10 +388,10 @@ class Drive(Generic[T]):
             if position == 0:
                 self._spend(active, answer)
             active.answers[place] = answer
-            if all(one is not None for one in active.answers):
+            if all(answer is not None for answer in active.answers):
                 self._advance(active, self._collect(active))
-        if self._held:
-            self._retry_held()
+        if self._over_budget:
+            self._retry_over_budget()
 
     def _spend(self, active: _Active[T], answer: ModelAnswer) -> None:
         """Count the cost of an answer of this run; where it is unknown, or may be, its expected cost."""
@@ -421,9 +421,9 @@ class Drive(Generic[T]):
 
     def _collect(self, active: _Active[T]) -> tuple[ModelAnswer, ...]:
         """Return the answers of a step, and add its longest path to the times."""
-        answers = tuple(one for one in active.answers if one is not None)
-        model = max((one.timing.model_ms for one in answers), default=0.0)
-        whole = max((one.timing.model_ms + one.timing.wait_ms for one in answers), default=0.0)
+        answers = tuple(answer for answer in active.answers if answer is not None)
+        model = max((answer.timing.model_ms for answer in answers), default=0.0)
+        whole = max((answer.timing.model_ms + answer.timing.wait_ms for answer in answers), default=0.0)
         active.model_ms += model
         active.wait_ms += whole - model
         active.past.extend(answers)
@@ -431,7 +431,7 @@ class Drive(Generic[T]):
 
     def _end(self, active: _Active[T], value: T) -> None:
         failure = self._options.failure_of(value)
-        is_reused = bool(active.past) and all(one.reused for one in active.past)
+        is_reused = bool(active.past) and all(answer.reused for answer in active.past)
         if self._is_to_retry(failure) and is_reused and not active.is_fresh:
             # ask again for everything of a document whose strategy failed with recorded answers
             self._start(_Active(active.number, active.job, is_fresh=True, retried=True))
@@ -449,17 +449,17 @@ class Drive(Generic[T]):
     def _result(self, active: _Active[T], value: T | None, failure: Failure | None) -> Finished[T]:
         self._active.pop(active.number, None)
         answers = active.past
-        costs = [one.cost_usd for one in answers]
+        costs = [answer.cost_usd for answer in answers]
         timing = DocumentTiming(active.job.load_ms, active.model_ms, active.post_ms, active.wait_ms)
         return Finished(
             active.job.id,
             value,
             failure,
             timing,
-            Usage.total([one.usage for one in answers]),
-            None if any(one is None for one in costs) else sum(one for one in costs if one is not None),
-            sum(one.possibly_billed for one in answers),
-            bool(answers) and all(one.reused for one in answers),
+            Usage.total([answer.usage for answer in answers]),
+            None if any(cost is None for cost in costs) else sum(cost for cost in costs if cost is not None),
+            sum(answer.possibly_billed for answer in answers),
+            bool(answers) and all(answer.reused for answer in answers),
             active.retried,
             answers[-1].model if answers else "",
         )

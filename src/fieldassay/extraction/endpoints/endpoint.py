@@ -51,7 +51,7 @@ class Endpoint:
     """USD per million tokens by model and kind, before those of the spec; `*` is every other model."""
 
     def __post_init__(self) -> None:
-        problems = [Problem(f"endpoint {self.name!r}", *found) for found in _problems(self)]
+        problems = [Problem(f"endpoint {self.name!r}", *problem) for problem in _problems(self)]
         if problems:
             raise ProblemsError(problems)
 
@@ -73,18 +73,20 @@ class Endpoint:
 
 def _problems(endpoint: Endpoint) -> list[tuple[str, str, str]]:
     """Return what is wrong: problem, remedy and kind of each."""
-    found = []
+    problems = []
     parts = urlsplit(endpoint.url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        found.append((f"{parts.scheme or 'no'} scheme in the URL", "write https://…", "wrong_url"))
+        problems.append((f"{parts.scheme or 'no'} scheme in the URL", "write https://…", "wrong_url"))
     elif parts.scheme == "http" and not _is_loopback(parts.hostname):
-        found.append(("documents would be sent unencrypted", "write https://…", "wrong_url"))
+        problems.append(("documents would be sent unencrypted", "write https://…", "wrong_url"))
     if parts.username or parts.password:
-        found.append(("the URL holds a password", "name a variable with `key_env`", "secret_in_url"))
+        problems.append(("the URL holds a password", "name a variable with `key_env`", "secret_in_url"))
     for name, _ in parse_qsl(parts.query):
         if any(word in name.casefold().replace("-", "_").split("_") for word in _SECRET_PARAMETERS):
-            found.append((f"the URL holds a key ({name})", "name a variable with `key_env`", "secret_in_url"))
-    return found
+            problems.append(
+                (f"the URL holds a key ({name})", "name a variable with `key_env`", "secret_in_url")
+            )
+    return problems
 
 
 def _is_loopback(host: str) -> bool:
@@ -147,19 +149,19 @@ class SecretKey:
 
     def _without_masked(self, text: str) -> str:
         """Return a text without the begin and the end of the key around a mask."""
-        pieces, done = [], 0
+        pieces, position = [], 0
         for mask in _MASK.finditer(text):
             start, end = mask.span()
             before, after = (
-                text[max(done, start - len(self.value)) : start],
+                text[max(position, start - len(self.value)) : start],
                 text[end : end + len(self.value)],
             )
             left = next((n for n in range(len(before), 0, -1) if self.value.startswith(before[-n:])), 0)
             right = next((n for n in range(len(after), 0, -1) if self.value.endswith(after[:n])), 0)
             if left + right >= MOST_SHOWN:
-                pieces += [text[done : start - left], REMOVED]
-                done = end + right
-        return "".join([*pieces, text[done:]])
+                pieces += [text[position : start - left], REMOVED]
+                position = end + right
+        return "".join([*pieces, text[position:]])
 
     def removed_from_json(self, value: Json) -> Json:
         """Return a JSON value without the key in any of its texts and names."""
@@ -192,33 +194,33 @@ class SecretKey:
                 plain = rf"(?=[\\%&{re.escape(letters[0])}])(?:(?<!\\)|(?=[%&]))(?!\\++[nrt])"
                 plain += _character(letters[0])
             for part in re.findall(r"[nrt]{1,8}[^nrt]?|.", letters[not is_line_end :]):
-                piece = "".join(_behind_gap(one, *between) for one in part)
+                piece = "".join(_behind_gap(char, *between) for char in part)
                 plain += f"(?>{piece})" if part[0] in "nrt" and part[-1] not in "ux%&" else piece
         doubled = re.escape(quote(quote(self.value, safe=""), safe=""))
-        found = []
+        base64_patterns = []
         for before in range(3):  # in base64, without the characters that depend on neighbors
             raw = b"\0" * before + self.value.encode()
             first, last = (0, 2, 3)[before], len(raw) * 8 // 6
             core = re.escape(base64.b64encode(raw).decode()[first:last])
             core = core.replace("/", "[/_]").replace(r"\+", r"[+\-]")
-            found.append(core + (r"[\w+/\-]?" if len(raw) * 8 % 6 else ""))
-        return re.compile("|".join([plain, doubled, *found, self.value.encode().hex()]), re.DOTALL)
+            base64_patterns.append(core + (r"[\w+/\-]?" if len(raw) * 8 % 6 else ""))
+        return re.compile("|".join([plain, doubled, *base64_patterns, self.value.encode().hex()]), re.DOTALL)
 
 
-def _behind_gap(one: str, line_end: str, blank: str) -> str:
+def _behind_gap(char: str, line_end: str, blank: str) -> str:
     """Return a pattern of a character behind a gap, or in it: `\\n` ends a line or is the letter."""
-    behind = rf"(?:{line_end}|{blank})*+{_character(one)}"
-    others, itself = (line_end.replace("nrt", letters) for letters in ("nrt".replace(one, ""), one))
-    return rf"(?:{behind}|(?:{others}|{blank})*+{itself})" if one in "nrt" else behind
+    behind = rf"(?:{line_end}|{blank})*+{_character(char)}"
+    others, itself = (line_end.replace("nrt", letters) for letters in ("nrt".replace(char, ""), char))
+    return rf"(?:{behind}|(?:{others}|{blank})*+{itself})" if char in "nrt" else behind
 
 
-def _character(one: str) -> str:
+def _character(char: str) -> str:
     """Return a pattern of a character: itself, with any backslashes, as JSON, URL or HTML have it."""
-    code = ord(one)
+    code = ord(char)
     hexadecimal = "".join(f"[{digit}{digit.upper()}]" for digit in f"{code:04x}")
     short = "".join(f"[{digit}{digit.upper()}]" for digit in f"{code:02x}")
     coded = rf"%{short}|&#x0*+{short};|&#0*+{code};"
-    return rf"(?:\\*+(?:(?<=\\)u{hexadecimal}|(?<=\\)x{short}|{re.escape(one)})|{coded})"
+    return rf"(?:\\*+(?:(?<=\\)u{hexadecimal}|(?<=\\)x{short}|{re.escape(char)})|{coded})"
 
 
 def read_key(endpoint: Endpoint, environment: Mapping[str, str]) -> SecretKey:

@@ -84,9 +84,9 @@ class Usage(Struct, frozen=True):
             return cls()
         sums: dict[str, int | None] = {}
         for name in TOKENS:
-            known = [count for one in usages if (count := getattr(one, name)) is not None]
-            sums[name] = sum(known) if known else None
-        calls, attempts = sum(one.calls for one in usages), sum(one.attempts for one in usages)
+            counts = [count for usage in usages if (count := getattr(usage, name)) is not None]
+            sums[name] = sum(counts) if counts else None
+        calls, attempts = sum(usage.calls for usage in usages), sum(usage.attempts for usage in usages)
         return cls(usages[-1].model, calls=calls, attempts=attempts, **sums)
 
 
@@ -266,12 +266,12 @@ class Waits(Struct):
         grouped: dict[str, list[float | None]] = {}
         for reason, until in list(self._by_thread.values()):
             grouped.setdefault(reason, []).append(until)
-        found = []
+        waits = []
         for reason, ones in grouped.items():
             ends = [until for until in ones if until is not None]
             remaining = max(max(ends) - time_now, 0.0) if ends else None
-            found.append(Waiting(reason, len(ones), remaining))
-        return tuple(sorted(found, key=lambda one: (-one.count, one.reason)))
+            waits.append(Waiting(reason, len(ones), remaining))
+        return tuple(sorted(waits, key=lambda waiting: (-waiting.count, waiting.reason)))
 
 
 def request_key(identity: str, request: Request) -> str:
@@ -429,8 +429,8 @@ class Index:
 
     def place(self, key: str) -> tuple[int, int] | None:
         """Return the offset and the length of the line that answers a request."""
-        found = self._places.get(bytes.fromhex(key))
-        return None if found is None else (found >> _LENGTH_BITS, found & (1 << _LENGTH_BITS) - 1)
+        place = self._places.get(bytes.fromhex(key))
+        return None if place is None else (place >> _LENGTH_BITS, place & (1 << _LENGTH_BITS) - 1)
 
     def unsettled(self, key: str) -> tuple[int, int]:
         """Return the attempts at a request without an answer, and how many of them may have been billed."""
@@ -466,8 +466,8 @@ class ReadJournal:
         return {} if place is None else self._read(*place[:2])
 
     def _read(self, offset: int, length: int) -> dict[str, Any]:
-        found: dict[str, Any] = msgspec.json.decode(os.pread(self._file.fileno(), length, offset)[9:])
-        return found
+        line: dict[str, Any] = msgspec.json.decode(os.pread(self._file.fileno(), length, offset)[9:])
+        return line
 
     def close(self) -> None:
         """Close the file."""

@@ -173,8 +173,10 @@ def _judge_success(headers: Mapping[str, str], body: Any, wait: float | None) ->
     if body.get("done") is False:  # a part of a stream of Ollama
         return AttemptVerdict("unknown", "half_answer", "the stream breaks off")
     if message is None:
-        told = "no choices" if "choices" in body else f"no text at a known place, but {', '.join(body)[:200]}"
-        return AttemptVerdict("answer", "wrong_content", f"the answer has {told or 'nothing'}")
+        content = (
+            "no choices" if "choices" in body else f"no text at a known place, but {', '.join(body)[:200]}"
+        )
+        return AttemptVerdict("answer", "wrong_content", f"the answer has {content or 'nothing'}")
     return ANSWERED
 
 
@@ -194,7 +196,7 @@ def _judge_other(headers: Mapping[str, str], body: Any) -> AttemptVerdict:
 
 def _judge_status(status: int, said: str) -> tuple[Action, str]:
     """Return what to do about a status and the text of its error, and the kind of failure."""
-    by_text = next((found for on, text, found in _BY_TEXT if status in on and text.search(said)), None)
+    by_text = next((verdict for on, text, verdict in _BY_TEXT if status in on and text.search(said)), None)
     if by_text is not None:
         return by_text
     by_status: dict[int, tuple[Action, str]] = {
@@ -313,9 +315,9 @@ def read_answer(line: Mapping[str, Any], request: Request, *, reused: bool) -> M
     if own:
         usage, is_plausible = read_own_usage(own, usage)
     elif isinstance(body, dict):
-        asked = request.body.get("max_completion_tokens") or request.body.get("max_tokens")
+        limit = request.body.get("max_completion_tokens") or request.body.get("max_tokens")
         size = 0 if request.attachments else len(str(request.body).encode("utf-8", "replace"))
-        usage, is_plausible = read_usage(body, usage, size, asked)
+        usage, is_plausible = read_usage(body, usage, size, limit)
     basic = replace(basic, usage=usage, is_usage_implausible=not is_plausible)
     if line.get("failure"):
         return replace(basic, failure=Failure(**line["failure"]))
@@ -387,16 +389,18 @@ def _has_blank_run(text: str) -> bool:
 
 
 def _tokens(logprobs: Any) -> tuple[TokenChoice, ...]:
-    found = logprobs.get("content") if isinstance(logprobs, dict) else None
-    if not isinstance(found, list):
+    tokens = logprobs.get("content") if isinstance(logprobs, dict) else None
+    if not isinstance(tokens, list):
         return ()
     return tuple(
         TokenChoice(
-            bytes(one["bytes"]) if isinstance(one.get("bytes"), list) else str(one.get("token", "")).encode(),
-            float(one["logprob"]),
+            bytes(token["bytes"])
+            if isinstance(token.get("bytes"), list)
+            else str(token.get("token", "")).encode(),
+            float(token["logprob"]),
         )
-        for one in found
-        if isinstance(one, dict) and isinstance(one.get("logprob"), int | float)
+        for token in tokens
+        if isinstance(token, dict) and isinstance(token.get("logprob"), int | float)
     )
 
 
@@ -421,7 +425,7 @@ def attempt_line(call: EndpointCall, attempt: Attempt, attempts: int, maybe: int
     """Return the fields of the line that tells what an attempt came to."""
     model_ms = (attempt.ended - attempt.started) * 1000
     wait_ms = max((attempt.started - call.queued_at) * 1000, 0.0)
-    found: dict[str, Any] = {
+    line: dict[str, Any] = {
         "key": call.key,
         "document": call.document,
         "attempts": attempts,
@@ -432,11 +436,11 @@ def attempt_line(call: EndpointCall, attempt: Attempt, attempts: int, maybe: int
         "ended": round(time.time(), 3),
     }
     if None in attempt.names.values():
-        found["left_out"] = [name for name, key in attempt.names.items() if key is None]
+        line["left_out"] = [name for name, key in attempt.names.items() if key is None]
     if attempt.status is not None:
-        found |= {"status": attempt.status, "request_id": attempt.request_id}
-        found["body"] = without_alternatives(attempt.body)
-    return found
+        line |= {"status": attempt.status, "request_id": attempt.request_id}
+        line["body"] = without_alternatives(attempt.body)
+    return line
 
 
 def without_alternatives(body: Any) -> Any:
@@ -483,10 +487,10 @@ def with_attachments(request: Request, names: Mapping[str, str | None] = Mapping
     if request.kind == "call":
         named["path"] = request.path
     body = body_bytes({name: value for name, value in named.items() if name is not None})
-    for one in request.attachments:
-        raw = one.read()
-        if hashlib.sha256(raw).hexdigest() != one.sha256:
-            raise ValueError(f"the attachment {one.sha256} changed after it was named")
-        url = f"data:{one.media_type};base64,{base64.b64encode(raw).decode('ascii')}"
-        body = body.replace(b'"sha256:%s"' % one.sha256.encode(), b'"%s"' % url.encode("ascii"))
+    for attachment in request.attachments:
+        raw = attachment.read()
+        if hashlib.sha256(raw).hexdigest() != attachment.sha256:
+            raise ValueError(f"the attachment {attachment.sha256} changed after it was named")
+        url = f"data:{attachment.media_type};base64,{base64.b64encode(raw).decode('ascii')}"
+        body = body.replace(b'"sha256:%s"' % attachment.sha256.encode(), b'"%s"' % url.encode("ascii"))
     return body

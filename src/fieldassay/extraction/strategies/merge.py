@@ -43,11 +43,11 @@ def value_spans(text: str) -> dict[Steps, tuple[int, int]]:
     spans: dict[Steps, tuple[int, int]] = {}
     path: list[Step | None] = []
     is_key = False
-    while (found := _TOKEN.match(text, start)) is not None:
-        start = found.end()
-        kind = found.lastgroup
+    while (token := _TOKEN.match(text, start)) is not None:
+        start = token.end()
+        kind = token.lastgroup
         if kind == "open":
-            is_key = found["open"] == "{"
+            is_key = token["open"] == "{"
             path.append(None if is_key else 0)
         elif kind == "close":
             path = path[:-1]
@@ -59,10 +59,10 @@ def value_spans(text: str) -> dict[Steps, tuple[int, int]]:
             is_key = not isinstance(last, int)
             path[-1] = last + 1 if isinstance(last, int) else None
         elif kind == "text" and is_key and path:
-            path[-1] = _unescaped(found["text"])
+            path[-1] = _unescaped(token["text"])
             is_key = False
         elif kind in ("text", "bare") and path and None not in path:
-            spans[tuple(step for step in path if step is not None)] = found.span(kind)
+            spans[tuple(step for step in path if step is not None)] = token.span(kind)
     return spans
 
 
@@ -102,15 +102,15 @@ def value_confidences(
         None if text.isascii() else [0, *accumulate(len(char.encode("utf-8", "replace")) for char in text)]
     )
     averaged = frozenset(texts)
-    found = {}
+    confidences = {}
     for steps, (start, end) in value_spans(text).items():
         low, high = (start, end) if offsets is None else (offsets[start], offsets[end])
         first, last = bisect_right(ends, low + shift), bisect_right(ends, max(low, high - 1) + shift)
         chosen = [token.logprob for token in tokens[first : last + 1]]
         if high > low and chosen:
             total = math.fsum(chosen) / (len(chosen) if steps in averaged else 1)
-            found[steps] = math.exp(min(0.0, total))
-    return found
+            confidences[steps] = math.exp(min(0.0, total))
+    return confidences
 
 
 # The values of several answers about one document as one record: joined by place, never by value.
@@ -149,16 +149,16 @@ def merge(answers: Sequence[Mapping[Steps, PlacedValue]], line_of: LineOf, canon
     indices, duplicates = _indices(keys)
     offered: dict[Steps, list[PlacedValue]] = defaultdict(list)
     for answer, own in zip(answers, keys, strict=True):
-        for steps, found in answer.items():
+        for steps, placed_value in answer.items():
             item = item_steps(steps)
             if item is not None:
                 steps = (*item[:-1], indices[item[:-1]][own[item]], *steps[len(item) :])
-            offered[steps].append(found)
+            offered[steps].append(placed_value)
     values: dict[Steps, PlacedValue] = {}
     conflicts = 0
     for steps, offers in offered.items():
-        values[steps] = min(offers, key=lambda found: _rank(found, canonical(steps, found)))
-        conflicts += len({canonical(steps, found) for found in offers if not is_blank(found.value)}) > 1
+        values[steps] = min(offers, key=lambda offer: _rank(offer, canonical(steps, offer)))
+        conflicts += len({canonical(steps, offer) for offer in offers if not is_blank(offer.value)}) > 1
     notes = {"merged_duplicates": duplicates, "chunk_conflicts": conflicts}
     return Merged(values, {name: count for name, count in notes.items() if count})
 
@@ -168,17 +168,23 @@ def _item_keys(
 ) -> dict[Steps, _Key]:
     """Return the identity of each item of an answer; no two of one list have the same."""
     items: dict[Steps, list[tuple[Steps, PlacedValue]]] = defaultdict(list)
-    for steps, found in answer.items():
+    for steps, placed_value in answer.items():
         item = item_steps(steps)
         if item is not None:
-            items[item].append((steps, found))
+            items[item].append((steps, placed_value))
     keys: dict[Steps, _Key] = {}
     seen: Counter[tuple[Steps, _Key]] = Counter()
     for item in sorted(items, key=steps_order):
-        anchor = next((found.anchor for _, found in items[item] if found.anchor is not None), None)
+        anchor = next(
+            (placed_value.anchor for _, placed_value in items[item] if placed_value.anchor is not None), None
+        )
         page, line = line_of(anchor) if anchor is not None else (_NOWHERE, 0)
         values = items[item] if anchor is None else ()  # a row tells an item apart, else what it holds
-        content = repr(sorted((repr(steps[len(item) :]), canonical(steps, one)) for steps, one in values))
+        content = repr(
+            sorted(
+                (repr(steps[len(item) :]), canonical(steps, placed_value)) for steps, placed_value in values
+            )
+        )
         bare = (page, line, 0, content)
         keys[item] = (page, line, seen[item[:-1], bare], content)
         seen[item[:-1], bare] += 1
@@ -198,16 +204,16 @@ def _indices(keys: Sequence[dict[Steps, _Key]]) -> tuple[dict[Steps, dict[_Key, 
         ends.update({at: max(row, ends.get(at, row)) for at, row in rows.items()})
     duplicates = sum(map(len, keys)) - sum(map(len, lists.values()))
     return {
-        at: {key: index for index, key in enumerate(sorted(found, key=found.__getitem__))}
-        for at, found in lists.items()
+        at: {key: index for index, key in enumerate(sorted(rows_by_key, key=rows_by_key.__getitem__))}
+        for at, rows_by_key in lists.items()
     }, duplicates
 
 
-def _rank(found: PlacedValue, text: str) -> tuple[bool, int, float, int, int, str]:
-    place = found.place
+def _rank(placed_value: PlacedValue, text: str) -> tuple[bool, int, float, int, int, str]:
+    place = placed_value.place
     page, start = (place.page, place.start) if place is not None else (_NOWHERE, 0)
-    rank = _RANKS.get(found.kind, len(_RANKS))
-    return (is_blank(found.value), rank, -(found.confidence or 0.0), page, start, text)
+    rank = _RANKS.get(placed_value.kind, len(_RANKS))
+    return (is_blank(placed_value.value), rank, -(placed_value.confidence or 0.0), page, start, text)
 
 
 # Values that no text supports, and the request after an answer that cannot be used.
@@ -219,15 +225,21 @@ _NULLS = frozenset({"null", "none", "n/a"})
 def unsupported(values: Mapping[Steps, PlacedValue]) -> set[Steps]:
     """Return the values that no visible text of the document supports."""
     kinds = ("absent", "hidden", "example")
-    return {steps for steps, found in values.items() if found.kind in kinds and not is_blank(found.value)}
+    return {
+        steps
+        for steps, placed_value in values.items()
+        if placed_value.kind in kinds and not is_blank(placed_value.value)
+    }
 
 
 def null_texts(values: Mapping[Steps, PlacedValue]) -> set[Steps]:
     """Return the values that are a word for null and do not stand in the document."""
     return {
         steps
-        for steps, found in values.items()
-        if isinstance(found.value, str) and found.value.strip().casefold() in _NULLS and found.place is None
+        for steps, placed_value in values.items()
+        if isinstance(placed_value.value, str)
+        and placed_value.value.strip().casefold() in _NULLS
+        and placed_value.place is None
     }
 
 

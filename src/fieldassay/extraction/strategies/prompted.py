@@ -154,46 +154,46 @@ def read_called(answer: ModelAnswer, document: Transcript, task: Task) -> Extrac
     >>> page = Page(1, (Line((Word("Total"), Word("5"))),))
     >>> task = Task(read_spec("fields: {total: money, note: text}"))
     >>> answer = ModelAnswer('{"record": {"total": "5", "x": 1}, "confidence": {"total": 0.9}}')
-    >>> found = read_called(answer, Transcript("a", "", "text", (page,)), task)
-    >>> found.record, found.confidence, found.evidence["total"].start
+    >>> extracted = read_called(answer, Transcript("a", "", "text", (page,)), task)
+    >>> extracted.record, extracted.confidence, extracted.evidence["total"].start
     ({'total': '5', 'x': 1}, {'total': 0.9}, 6)
     """
     if answer.failure is not None or answer.text is None:
         return Extracted(None, answer.text, failure=answer.failure or Failure("empty", "no answer", "answer"))
     from fieldassay.records.answers.answer import parse_answer
 
-    given: Any = json.loads(answer.text)
+    data: Any = json.loads(answer.text)
     beside: Mapping[str, Any] = {}
-    if isinstance(given, dict) and isinstance(given.get("record"), dict) and given.keys() <= _RESULT:
-        given, beside = given["record"], given
-    if isinstance(given, str):
-        declared = frozenset(one.name for one in task.spec.fields)
-        given = parse_answer(given, declared=declared, fields=plan_of_spec(task.spec).root).data
-    if not isinstance(given, dict):
+    if isinstance(data, dict) and isinstance(data.get("record"), dict) and data.keys() <= _RESULT:
+        data, beside = data["record"], data
+    if isinstance(data, str):
+        declared = frozenset(field.name for field in task.spec.fields)
+        data = parse_answer(data, declared=declared, fields=plan_of_spec(task.spec).root).data
+    if not isinstance(data, dict):
         message = f"the result is not an object: {answer.text[:80]}"
         return Extracted(None, answer.text, failure=Failure("not_json", message, "answer"))
-    reading = read_data(given, task.spec.fields, AnswerShape(), {})
+    reading = read_data(data, task.spec.fields, AnswerShape(), {})
     quotes = _by_path(beside.get("quotes"))
     values = {
-        steps: replace(one, quote=_text(quotes.get(join_path(steps))))
-        for steps, one in reading.values.items()
+        steps: replace(answer_value, quote=_text(quotes.get(join_path(steps))))
+        for steps, answer_value in reading.values.items()
     }
     search = Search.of(document.pages)
-    found = locator(search, task.spec).locate(values, {})
+    placed_values = locator(search, task.spec).locate(values, {})
     sure = {
         path: float(value)
         for path, value in _by_path(beside.get("confidence")).items()
         if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
     }
-    paths = {join_path(steps): one for steps, one in found.items()}
+    paths = {join_path(steps): placed_value for steps, placed_value in placed_values.items()}
     return Extracted(
-        given,
+        data,
         None,
         {path: sure[path] for path in paths if path in sure},
         {
-            path: as_evidence(one, search)
-            for path, one in paths.items()
-            if document.pages and not is_blank(one.value)
+            path: as_evidence(placed_value, search)
+            for path, placed_value in paths.items()
+            if document.pages and not is_blank(placed_value.value)
         },
         notes=reading.notes,
     )
@@ -202,12 +202,14 @@ def read_called(answer: ModelAnswer, document: Transcript, task: Task) -> Extrac
 _RESULT = frozenset({"record", "confidence", "quotes"})
 
 
-def _text(given: Any) -> str | None:
-    return given if isinstance(given, str) and given.strip() else None
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value.strip() else None
 
 
-def _by_path(given: Any) -> dict[str, Any]:
-    return {plain_path(str(path)): value for path, value in given.items()} if isinstance(given, dict) else {}
+def _by_path(mapping: Any) -> dict[str, Any]:
+    return (
+        {plain_path(str(path)): value for path, value in mapping.items()} if isinstance(mapping, dict) else {}
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,19 +318,19 @@ class Prompted:
         failure = (yield from run.ask(run.parts)) if run.has_input() else None
         if failure is not None:
             return Extracted(None, run.raw(), failure=failure, notes=run.counts())
-        found = run.parts[0].values.get((types.choice.name,))
-        kind = types.read(found and found.value)
-        if found is None or kind is None:
+        type_value = run.parts[0].values.get((types.choice.name,))
+        kind = types.read(type_value and type_value.value)
+        if type_value is None or kind is None:
             run.notes["unknown_type"] += 1
             whole = _PromptedRun(self, document, task, task.spec.fields, answers=run.answers, notes=run.notes)
             return (yield from whole.extract())
-        alike = tuple(one for one in task.examples if types.type_of(one.record) == kind)
+        alike = tuple(example for example in task.examples if types.type_of(example.record) == kind)
         part = _PromptedRun(
             with_options(self, prompt=detect.prompts.get(kind, self.prompt)),
             document,
             replace(task, examples=alike),
             types.fields_of(kind, task.spec.fields),
-            detected={types.steps: replace(found, value=kind)}
+            detected={types.steps: replace(type_value, value=kind)}
             if types.steps in leaf_fields(task.spec)
             else {},
             answers=run.answers,
@@ -375,10 +377,10 @@ class _PromptedRun:
         self.search = Search.of(self.document.pages)
         self.shape = AnswerShape(strategy.decode.values, strategy.quotes != "none")
         if strategy.examples is not None:
-            known = without_copies(self.document, self.task.examples)
-            copies = len(self.task.examples) - len(known)
+            examples = without_copies(self.document, self.task.examples)
+            copies = len(self.task.examples) - len(examples)
             self.notes["near_copies"] = max(self.notes["near_copies"], copies)
-            self.shown = choose_examples(self.document, known, strategy.examples)
+            self.shown = choose_examples(self.document, examples, strategy.examples)
         groups = strategy.split.groups(self.fields)
         ranges = strategy.split.page_ranges(len(self.document.pages))
         count = len(groups) * len(ranges)
@@ -420,16 +422,16 @@ class _PromptedRun:
             "schema": "" if self.strategy.decode.format == "json_schema" else schema_text(schema),
         }  # fmt: skip
 
-        def made(text: str) -> list[dict[str, Json]]:
+        def render(text: str) -> list[dict[str, Json]]:
             return self.strategy.prompt.messages({**variables, "document": text})
 
-        messages = made(
+        messages = render(
             fence(self._text(fields, pages)) if self.strategy.input.form != "images" else "(see the images)"
         )
         before = [
             message
             for example in self.shown
-            for message in _example_messages(example, made, example_answer(example, fields, shape))
+            for message in _example_messages(example, render, example_answer(example, fields, shape))
         ]
         at = max((at for at, message in enumerate(messages) if message["role"] == "user"), default=0)
         messages = [*messages[:at], *before, *messages[at:]]
@@ -437,7 +439,7 @@ class _PromptedRun:
         if images:
             text: Json = {"type": "text", "text": messages[-1]["content"]}
             shown: list[Json] = [
-                {"type": "image_url", "image_url": {"url": f"sha256:{one.sha256}"}} for one in images
+                {"type": "image_url", "image_url": {"url": f"sha256:{image.sha256}"}} for image in images
             ]
             messages[-1] = {**messages[-1], "content": [text, *shown]}
         return messages
@@ -462,13 +464,13 @@ class _PromptedRun:
         """Return the request of a part with these messages."""
         decode, body = self.strategy.decode, dict[str, Json]()
         body |= {"model": self.strategy.model, "messages": list(messages)}
-        given = {
+        options = {
             "temperature": 0.0 if decode.temperature == "lowest" else decode.temperature,
             "max_tokens": part.max_tokens,
             "seed": None if decode.seed is None else decode.seed + self.task.repeat,
             "logprobs": True if decode.logprobs else None,
         }
-        body |= {key: value for key, value in given.items() if value is not None}
+        body |= {key: value for key, value in options.items() if value is not None}
         if part.format == "json_object" or (part.format == "json_schema" and is_tree(part.fields)):
             body["response_format"] = {"type": "json_object"}
         elif part.format == "json_schema":
@@ -488,7 +490,7 @@ class _PromptedRun:
         """Ask for parts, again after an unusable answer; return the failure of the first without one."""
         open_parts = [(part, part.messages, part.step, 0) for part in parts]
         while open_parts:
-            answers = yield tuple(self.request(*asked[:3]) for asked in open_parts)
+            answers = yield tuple(self.request(*open_part[:3]) for open_part in open_parts)
             again = []
             for (part, messages, step, round_), answer in zip(open_parts, answers, strict=True):
                 failure = self.take(part, answer)
@@ -546,18 +548,18 @@ class _PromptedRun:
     def located(self, part: _Part, answer: ModelAnswer) -> dict[Steps, PlacedValue]:
         """Return the values of a part with their places and confidences."""
         leaves = leaf_fields(self.task.spec)
-        found = locator(self.search, self.task.spec, part.pages).locate(
+        placed_values = locator(self.search, self.task.spec, part.pages).locate(
             part.reading.values, part.reading.rows
         )
         texts = [
-            given.at
-            for steps, given in part.reading.values.items()
+            answer_value.at
+            for steps, answer_value in part.reading.values.items()
             if (leaf := leaves.get(field_steps(steps, leaves))) is None or leaf.type == "text"
         ]
         sure = value_confidences(part.text, answer.tokens, texts) if answer.tokens else {}
         located = {
-            steps: replace(one, confidence=sure.get(part.reading.values[steps].at))
-            for steps, one in found.items()
+            steps: replace(placed_value, confidence=sure.get(part.reading.values[steps].at))
+            for steps, placed_value in placed_values.items()
         }
         dropped = null_texts(located)
         self.notes.update({"null_text": len(dropped)} if dropped else {})
@@ -567,8 +569,8 @@ class _PromptedRun:
         """Return the record of all parts with its evidence, without the values that lack a required quote."""
         plan = plan_of_spec(self.task.spec)
 
-        def canonical(steps: Steps, found: PlacedValue) -> str:
-            return canonical_text(plan, field_steps(steps, leaf_fields(plan.spec)), found.value)
+        def canonical(steps: Steps, placed_value: PlacedValue) -> str:
+            return canonical_text(plan, field_steps(steps, leaf_fields(plan.spec)), placed_value.value)
 
         answers = [self.detected, *(part.values for part in self.parts)]
         merged = merge(answers, self.search.line_of, canonical)
@@ -577,8 +579,10 @@ class _PromptedRun:
         if self.strategy.input.form != "images":
             hidden = Search.of(self.document.pages, hidden=True)
             leaves = plan_leaves(plan)
-            values = mark_leaks(values, leaves, self.search, hidden, [one.document for one in self.shown])
-            leaked = sum(found.kind == "example" for found in values.values())
+            values = mark_leaks(
+                values, leaves, self.search, hidden, [example.document for example in self.shown]
+            )
+            leaked = sum(placed_value.kind == "example" for placed_value in values.values())
             self.notes.update({"leaked_example": leaked} if leaked else {})
             if self.strategy.quotes == "require":
                 dropped = unsupported(values) - self.detected.keys()
@@ -587,13 +591,17 @@ class _PromptedRun:
         values = renumbered(values)
         has_places = self.strategy.input.form != "images"
         return Extracted(
-            build_record(self.task.spec.fields, values, lambda found: found.value),
+            build_record(self.task.spec.fields, values, lambda placed_value: placed_value.value),
             self.raw(),
-            {join_path(steps): one.confidence for steps, one in values.items() if one.confidence is not None},
             {
-                join_path(steps): as_evidence(one, self.search)
-                for steps, one in values.items()
-                if not is_blank(one.value)
+                join_path(steps): placed_value.confidence
+                for steps, placed_value in values.items()
+                if placed_value.confidence is not None
+            },
+            {
+                join_path(steps): as_evidence(placed_value, self.search)
+                for steps, placed_value in values.items()
+                if not is_blank(placed_value.value)
             }
             if has_places
             else {},
@@ -617,48 +625,48 @@ def renumbered(values: Mapping[Steps, PlacedValue]) -> dict[Steps, PlacedValue]:
     for steps in sorted(values, key=lambda steps: [step if isinstance(step, int) else -1 for step in steps]):
         for at, step in enumerate(steps):
             if isinstance(step, int):
-                known = indices.setdefault(steps[:at], {})
-                known.setdefault(step, len(known))
+                numbers = indices.setdefault(steps[:at], {})
+                numbers.setdefault(step, len(numbers))
     return {
         tuple(
             indices[steps[:at]][step] if isinstance(step, int) else step for at, step in enumerate(steps)
-        ): found
-        for steps, found in values.items()
+        ): placed_value
+        for steps, placed_value in values.items()
     }
 
 
 def _example_messages(
-    example: Example, made: Callable[[str], list[dict[str, Json]]], answer: str
+    example: Example, render: Callable[[str], list[dict[str, Json]]], answer: str
 ) -> list[dict[str, Json]]:
     """Return an example as the question of a user and the answer to it."""
-    asked = made(fence("\n\n".join(page.text for page in Search.of(example.document.pages).pages)))
-    user = next((message for message in reversed(asked) if message["role"] == "user"), asked[-1])
+    messages = render(fence("\n\n".join(page.text for page in Search.of(example.document.pages).pages)))
+    user = next((message for message in reversed(messages) if message["role"] == "user"), messages[-1])
     return [user, {"role": "assistant", "content": answer}]
 
 
 def example_answer(example: Example, fields: tuple[Field, ...], shape: AnswerShape) -> str:
     """Return the JSON text that answers an example: declared fields only, quotes where they are asked for."""
-    names = {one.name for one in fields}
-    given = {
+    names = {field.name for field in fields}
+    leaves = {
         steps: leaf
         for steps, leaf in leaves_of(dict(example.record))
         if is_tree(fields) or (steps[0] in names and not is_blank(leaf))
     }
-    record = build_record(fields, given, lambda leaf: leaf)
+    record = build_record(fields, leaves, lambda leaf: leaf)
     if shape.has_quotes and not is_tree(fields):
         search = Search.of(example.document.pages)
-        record = {one.name: _quoted(one, record[one.name], search) for one in fields}
+        record = {field.name: _quoted(field, record[field.name], search) for field in fields}
     return json.dumps(record, ensure_ascii=False)
 
 
-def _quoted(one: Field, value: Json, search: Search) -> Json:
-    if one.items is not None and isinstance(value, list):
-        if not one.items.fields:
-            return [_quoted(one.items, item, search) for item in value]
-        key = quote_key(one.items)
+def _quoted(field: Field, value: Json, search: Search) -> Json:
+    if field.items is not None and isinstance(value, list):
+        if not field.items.fields:
+            return [_quoted(field.items, item, search) for item in value]
+        key = quote_key(field.items)
         return [{**item, key: _row(item, search)} for item in value if isinstance(item, dict)]
-    if one.fields and isinstance(value, dict):
-        return {inner.name: _quoted(inner, value.get(inner.name), search) for inner in one.fields}
+    if field.fields and isinstance(value, dict):
+        return {inner.name: _quoted(inner, value.get(inner.name), search) for inner in field.fields}
     return {VALUE: value, QUOTE: None if value is None else _line(value, search)}
 
 

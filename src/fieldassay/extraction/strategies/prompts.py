@@ -132,8 +132,8 @@ def choose_passages(
     texts = [""] * len(pages)
     for page, own in groupby(range(len(places)), lambda at: places[at][0]):
         runs = [(is_shown, list(run)) for is_shown, run in groupby(own, wanted.__contains__)]
-        told = ("\n".join(parts[at] for at in run) if is_shown else "[…]" for is_shown, run in runs)
-        texts[page] = "\n".join(told) if any(is_shown for is_shown, _ in runs) else ""
+        pieces = ("\n".join(parts[at] for at in run) if is_shown else "[…]" for is_shown, run in runs)
+        texts[page] = "\n".join(pieces) if any(is_shown for is_shown, _ in runs) else ""
     return texts, len(parts) - len(wanted)
 
 
@@ -201,7 +201,9 @@ def check_examples(examples: Iterable[Example], scored: ScoredDocuments, where: 
 def without_copies(document: Transcript, examples: Sequence[Example]) -> tuple[Example, ...]:
     """Return the examples that are no near copies of a document."""
     own = _gram_set(plain_text(document)) if examples else frozenset()
-    return tuple(one for one in examples if not _is_near(_gram_set(plain_text(one.document)), own))
+    return tuple(
+        example for example in examples if not _is_near(_gram_set(plain_text(example.document)), own)
+    )
 
 
 @lru_cache(maxsize=512)
@@ -343,7 +345,7 @@ class Prompt:
 
         rendered = (
             SandboxedEnvironment(undefined=StrictUndefined, keep_trailing_newline=True)
-            .from_string(_ROLE.sub(lambda found: f"{_MARK}{found[1]}{_MARK}", self._template))
+            .from_string(_ROLE.sub(lambda match: f"{_MARK}{match[1]}{_MARK}", self._template))
             .render(**variables)
         )
         first, *parts = rendered.split(_MARK)
@@ -388,9 +390,9 @@ def describe_fields(fields: Sequence[Field], kinds: DocumentType | None = None) 
 
 def _lines(fields: Sequence[Field], above: tuple[Step, ...], kinds: DocumentType | None) -> list[str]:
     lines = []
-    for one in fields:
-        steps = (*above, one.name)
-        inner = one
+    for spec_field in fields:
+        steps = (*above, spec_field.name)
+        inner = spec_field
         while inner.items is not None:
             steps, inner = (*steps, inner.item_step), inner.items
         kind = _TYPES.get(inner.type, inner.type)
@@ -398,10 +400,10 @@ def _lines(fields: Sequence[Field], above: tuple[Step, ...], kinds: DocumentType
             kind = f"{kind} {', '.join(enum_values(inner))}"
         if kinds is not None and kinds.aliases and join_path(steps) == kinds.field:
             kind = f"one of {', '.join(name for name, _ in kinds.aliases)}"
-        kind = f"{one.type} of {kind}" if inner is not one else kind
-        labels = [*one.labels, *(inner.labels if inner is not one else ())]
-        only = f"only in: {', '.join(one.applies_to)}" if one.applies_to else ""
-        parts = [kind, only, one.description, inner.description if inner is not one else ""]
+        kind = f"{spec_field.type} of {kind}" if inner is not spec_field else kind
+        labels = [*spec_field.labels, *(inner.labels if inner is not spec_field else ())]
+        only = f"only in: {', '.join(spec_field.applies_to)}" if spec_field.applies_to else ""
+        parts = [kind, only, spec_field.description, inner.description if inner is not spec_field else ""]
         parts += [f"labelled: {', '.join(labels)}"] if labels else []
         lines.append(f"- {join_path(steps)}: " + "; ".join(filter(None, parts)))
         lines += _lines(inner.fields, steps, kinds)
@@ -430,16 +432,16 @@ class Detect:
 
     def check(self, spec: Spec, where: str) -> None:
         """Raise `ProblemsError` for a spec without types, and for prompts of types that it does not name."""
-        known = set(DocumentTypes.of(spec, where).names.values())
+        type_names = set(DocumentTypes.of(spec, where).names.values())
         problems = [
             Problem(
                 f"{where}.prompts.{name}",
                 f"unknown document type {name[:100]!r}",
-                nearest(name[:100], known),
+                nearest(name[:100], type_names),
                 "unknown_name",
             )
             for name in self.prompts
-            if name not in known
+            if name not in type_names
         ]
         if problems:
             raise ProblemsError(problems)
@@ -471,7 +473,11 @@ class DocumentTypes(Struct, frozen=True):
         steps = tuple(split_path(kind.field))
         declared = leaf_fields(spec).get(steps) or Field(str(steps[-1] if steps else ""))
         named = kind.aliases or tuple((value, ()) for value in enum_values(declared))
-        if not named or ITEM in steps or any(steps == one[: len(steps)] != one for one in leaf_fields(spec)):
+        if (
+            not named
+            or ITEM in steps
+            or any(steps == leaf_steps[: len(steps)] != leaf_steps for leaf_steps in leaf_fields(spec))
+        ):
             remedy = (
                 "write `document_type: {field: NAME, aliases: {invoice: [], receipt: []}}` in the spec, "
                 "or leave out `detect`"
@@ -496,17 +502,19 @@ class DocumentTypes(Struct, frozen=True):
 
     def fields_of(self, kind: str, fields: Sequence[Field], above: Steps = ()) -> tuple[Field, ...]:
         """Return the fields of documents of a type, without the one that holds the type."""
-        found = []
-        for one in fields:
-            steps = (*above, one.name)
-            if steps == self.steps or (one.applies_to and kind not in map(self.read, one.applies_to)):
+        type_fields = []
+        for spec_field in fields:
+            steps = (*above, spec_field.name)
+            if steps == self.steps or (
+                spec_field.applies_to and kind not in map(self.read, spec_field.applies_to)
+            ):
                 continue
-            inner = self.fields_of(kind, one.fields, steps)
-            items = self.fields_of(kind, (one.items,), steps) if one.items is not None else ()
-            if bool(inner) == bool(one.fields) and bool(items) == (one.items is not None):
-                kept = {"fields": inner, "items": items[0] if items else None}
-                found.append(replace(one, applies_to=(), **kept))
-        return tuple(found)
+            inner = self.fields_of(kind, spec_field.fields, steps)
+            items = self.fields_of(kind, (spec_field.items,), steps) if spec_field.items is not None else ()
+            if bool(inner) == bool(spec_field.fields) and bool(items) == (spec_field.items is not None):
+                members = {"fields": inner, "items": items[0] if items else None}
+                type_fields.append(replace(spec_field, applies_to=(), **members))
+        return tuple(type_fields)
 
     def type_of(self, record: Mapping[str, Json]) -> str | None:
         """Return the type of an example's record."""
@@ -514,4 +522,6 @@ class DocumentTypes(Struct, frozen=True):
 
     def examples(self, examples: Sequence[Example]) -> tuple[Example, ...]:
         """Return the examples with their types alone, as a detection answers them."""
-        return tuple(replace(one, record={self.choice.name: self.type_of(one.record)}) for one in examples)
+        return tuple(
+            replace(example, record={self.choice.name: self.type_of(example.record)}) for example in examples
+        )

@@ -84,8 +84,8 @@ def uniform(seed: int, purpose: str, document: str, path: str = "") -> float:
     True
     """
     text = f"review {purpose} {seed} {len(document)} {document} {path}"
-    drawn = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return int.from_bytes(drawn, "little") / 2.0**64
+    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "little") / 2.0**64
 
 
 def looked_at(shares: Shares, *, is_flagged: bool, is_in_list: bool) -> float:
@@ -100,8 +100,8 @@ def looked_at(shares: Shares, *, is_flagged: bool, is_in_list: bool) -> float:
     >>> looked_at(shares, is_flagged=True, is_in_list=True)
     0.1
     """
-    alone = shares.withheld if is_flagged else shares.audited
-    return (0.0 if is_in_list else shares.double) + (1.0 - shares.double) * alone
+    chance = shares.withheld if is_flagged else shares.audited
+    return (0.0 if is_in_list else shares.double) + (1.0 - shares.double) * chance
 
 
 def spread(margins: Sequence[float], place: float) -> float:
@@ -116,7 +116,7 @@ def spread(margins: Sequence[float], place: float) -> float:
 # The questions of one document: which of its values are asked, and what is shown of each.
 
 
-class Asked(NamedTuple):
+class AskedValue(NamedTuple):
     """A value that is asked, or shown beside asked ones; `predicted` and `truth` are JSON texts."""
 
     node: str
@@ -152,7 +152,7 @@ class AskedDocument(Struct, frozen=True):
 class Questions(Struct, frozen=True):
     """The questions of a document, whether it is labeled twice and blind."""
 
-    asked: tuple[Asked, ...]
+    values: tuple[AskedValue, ...]
     slots: int
     is_blind: bool
     margin: float
@@ -172,22 +172,22 @@ class Interview(Struct, frozen=True):
         is_double = self.shares.is_double(document.name)
         if is_double or not self.has_predictions:
             return Questions(tuple(self._blind(document, is_double)), 2 if is_double else 1, True, 0.0, False)
-        asked = [*self._asked(document), *self._empty(document)]
-        if not asked:
+        asked_values = [*self._asked_values(document), *self._empty(document)]
+        if not asked_values:
             return None
-        shown = (*asked, *self._context(document, asked))
+        shown = (*asked_values, *self._context(document, asked_values))
         tasks = [task for task in document.tasks.values() if task.reason is not Reason.AUDIT]
         margin = math.fsum(task.item.doubt for task in tasks)
-        in_order = tuple(sorted(shown, key=lambda one: self.form.place(one.node)))
+        in_order = tuple(sorted(shown, key=lambda value: self.form.place(value.node)))
         return Questions(in_order, 1, False, margin, bool(tasks))
 
     def _is_drawn(self, share: str, document: AskedDocument, path: str) -> bool:
         return bool(uniform(self.shares.seed, share, document.name, path) < getattr(self.shares, share))
 
-    def _blind(self, document: AskedDocument, is_double: bool) -> Iterator[Asked]:
+    def _blind(self, document: AskedDocument, is_double: bool) -> Iterator[AskedValue]:
         """Yield every field, with nothing shown."""
         values = {value.path: value for value in document.values}
-        for path in self.form.asked:
+        for path in self.form.asked_paths:
             value = values.get(path)
             task = document.tasks.get(path)
             is_flagged = task is not None and task.reason is not Reason.AUDIT
@@ -198,9 +198,9 @@ class Interview(Struct, frozen=True):
             )
             predicted = None if value is None else value.value
             truth = document.truth.get(path)
-            yield Asked(path, path, Showing.NOTHING, None, predicted, truth, reason, 0.0, chance)
+            yield AskedValue(path, path, Showing.NOTHING, None, predicted, truth, reason, 0.0, chance)
 
-    def _asked(self, document: AskedDocument) -> Iterator[Asked]:
+    def _asked_values(self, document: AskedDocument) -> Iterator[AskedValue]:
         """Yield the predicted values that the policy sends to review, or that are audited."""
         for path, name, value in document.values:
             task = document.tasks.get(path)
@@ -209,18 +209,18 @@ class Interview(Struct, frozen=True):
             is_audit = task.reason is Reason.AUDIT
             is_hidden = is_audit or self._is_drawn("withheld", document, path)
             chance = looked_at(self.shares, is_flagged=not is_audit, is_in_list=is_in_list(path))
-            given = None if is_hidden else show(self.form.leaf(name), read_given(value))
+            text = None if is_hidden else show(self.form.leaf(name), read_given(value))
             shown = Showing.NOTHING if is_hidden else Showing.PREDICTION
             truth = document.truth.get(path)
-            yield Asked(path, name, shown, given, value, truth, task.reason, task.item.doubt, chance)
+            yield AskedValue(path, name, shown, text, value, truth, task.reason, task.item.doubt, chance)
 
-    def _empty(self, document: AskedDocument) -> Iterator[Asked]:
+    def _empty(self, document: AskedDocument) -> Iterator[AskedValue]:
         """Yield the drawn fields without a prediction, and the drawn empty cells of predicted rows."""
         filled = {value.path for value in document.values}
         above = [pair for value in document.values for pair in items_above(value.path)]
         filled |= {listed for listed, _ in above}
         filled |= {tree for value in document.values if (tree := self.form.tree_at(value.path))}
-        places = [(path, path) for path in self.form.asked]
+        places = [(path, path) for path in self.form.asked_paths]
         rows = dict.fromkeys(item for _, item in above)
         places += [cell for item in rows for cell in self.form.cells(item)]
         for path, name in places:
@@ -229,26 +229,28 @@ class Interview(Struct, frozen=True):
             if path not in filled and is_possible and self._is_drawn("empty", document, path):
                 truth = None if is_in_list(path) else document.truth.get(path)
                 reason = Reason.NOT_PREDICTED
-                yield Asked(path, name, Showing.NOTHING, None, None, truth, reason, 0.0, self.shares.empty)
+                yield AskedValue(
+                    path, name, Showing.NOTHING, None, None, truth, reason, 0.0, self.shares.empty
+                )
 
-    def _context(self, document: AskedDocument, asked: Sequence[Asked]) -> Iterator[Asked]:
+    def _context(self, document: AskedDocument, asked_values: Sequence[AskedValue]) -> Iterator[AskedValue]:
         """Yield the other values of lists with an asked value: they help to find it on the page."""
-        taken = {one.node for one in asked}
-        near = {listed for one in asked for listed, _ in items_above(one.node)}
+        nodes = {value.node for value in asked_values}
+        near = {listed for value in asked_values for listed, _ in items_above(value.node)}
         for path, name, value in document.values:
             above = list(items_above(path))
-            if path not in taken and above and above[0][0] in near:
-                given = show(self.form.leaf(name), read_given(value))
-                yield Asked(path, name, Showing.CONTEXT, given, value, None, Reason.CONTEXT, 0.0, 0.0)
+            if path not in nodes and above and above[0][0] in near:
+                text = show(self.form.leaf(name), read_given(value))
+                yield AskedValue(path, name, Showing.CONTEXT, text, value, None, Reason.CONTEXT, 0.0, 0.0)
 
 
-def ask_blind(asked: Sequence[tuple[str, str, str]]) -> Questions:
+def ask_blind(places: Sequence[tuple[str, str, str]]) -> Questions:
     """Return questions about given places (path, value of the systems, gold), with nothing shown."""
     questions = tuple(
-        Asked(path, field_of(path), Showing.NOTHING, None, predicted, truth, Reason.SUSPICIOUS, 1.0, 1.0)
-        for path, predicted, truth in asked
+        AskedValue(path, field_of(path), Showing.NOTHING, None, predicted, truth, Reason.SUSPICIOUS, 1.0, 1.0)
+        for path, predicted, truth in places
     )
-    return Questions(questions, 1, False, float(len(asked)), True)
+    return Questions(questions, 1, False, float(len(places)), True)
 
 
 # A new review: from predictions, policy, gold and documents to what is asked, in the order of its worth.
@@ -271,17 +273,17 @@ class ReviewRequest(Struct, frozen=True):
     shares: Shares = GOLD
 
 
-class Made(Struct, frozen=True):
+class NewReview(Struct, frozen=True):
     """A new review: how much it asks, and remarks."""
 
     store: Store
     documents: int
     sheets: int
-    asked: int
+    values: int
     notes: tuple[str, ...] = ()
 
 
-class _Known(Struct, frozen=True, eq=False):
+class _ReviewInputs(Struct, frozen=True, eq=False):
     """Everything that was read of the inputs."""
 
     plan: Plan
@@ -296,22 +298,22 @@ class _Known(Struct, frozen=True, eq=False):
     notes: tuple[str, ...] = ()
 
 
-def make_review(folder: Path, request: ReviewRequest) -> Made:
+def make_review(folder: Path, request: ReviewRequest) -> NewReview:
     """Return a new review in a folder. Raises `ProblemsError` with the problems of the inputs."""
     policy = request.policy
     plan = read_plan(request.spec) if policy is None else find_plan(policy, request.spec)
     request = replace(request, shares=replace(request.shares, seed=plan.spec.statistics.seed))
-    known = _read(plan, request)
-    interview = Interview(ReviewForm(known.plan), request.shares, known.system is not None)
-    asked = {
+    inputs = _read(plan, request)
+    interview = Interview(ReviewForm(inputs.plan), request.shares, inputs.system is not None)
+    questions_by_document = {
         name: questions
-        for name in known.names
-        if (questions := interview.ask(_document(known, name))) is not None
+        for name in inputs.names
+        if (questions := interview.ask(_document(inputs, name))) is not None
     }
-    return _create(folder, request, known, asked)
+    return _create(folder, request, inputs, questions_by_document)
 
 
-def make_suspicious_review(folder: Path, run: Run, request: ReviewRequest) -> Made:
+def make_suspicious_review(folder: Path, run: Run, request: ReviewRequest) -> NewReview:
     """Return a new review of the gold values that all or most systems of a run contradict in the same way.
 
     Each is asked with nothing shown: neither gold nor the systems' value.
@@ -321,24 +323,29 @@ def make_suspicious_review(folder: Path, run: Run, request: ReviewRequest) -> Ma
         what = f"no gold value is contradicted by all or most systems in the same way; {suspicious.extent}"
         raise problem(run.folder, what, "there is nothing to review", "nothing_to_review")
     places: dict[str, list[tuple[str, str, str]]] = {}
-    for one in suspicious.values:
-        places.setdefault(one.doc, []).append((one.path, one.agreed or "null", one.gold or "null"))
-    known = _Known(run.plan, None, tuple(places))
-    return _create(folder, request, known, {name: ask_blind(asked) for name, asked in places.items()})
+    for value in suspicious.values:
+        places.setdefault(value.doc, []).append((value.path, value.agreed or "null", value.gold or "null"))
+    inputs = _ReviewInputs(run.plan, None, tuple(places))
+    return _create(
+        folder,
+        request,
+        inputs,
+        {name: ask_blind(document_places) for name, document_places in places.items()},
+    )
 
 
-def _read(plan: Plan, request: ReviewRequest) -> _Known:
+def _read(plan: Plan, request: ReviewRequest) -> _ReviewInputs:
     if request.predictions:
-        known = _read_predictions(plan, request)
+        inputs = _read_predictions(plan, request)
     elif request.documents is not None:
-        known = _Known(plan, None, tuple(file.id for file in list_documents(request.documents).files))
+        inputs = _ReviewInputs(plan, None, tuple(file.id for file in list_documents(request.documents).files))
     else:
         remedy = "give --pred NAME=FILE, or --documents DIR to label from the beginning"
         raise problem("review", "there is nothing to review", remedy, "missing_option")
-    return known if request.gold is None else _with_gold(known, request)
+    return inputs if request.gold is None else _with_gold(inputs, request)
 
 
-def _read_predictions(plan: Plan, request: ReviewRequest) -> _Known:
+def _read_predictions(plan: Plan, request: ReviewRequest) -> _ReviewInputs:
     sources = open_predictions(plan, request.predictions)
     if len(sources) != 1:
         raise _several(sources, request)
@@ -354,8 +361,8 @@ def _read_predictions(plan: Plan, request: ReviewRequest) -> _Known:
     for item in list_items(rows, policy):
         reason: StrEnum | None = policy.needs_review(item.field, item.confidence)
         accepted += reason is None
-        drawn = uniform(request.shares.seed, "audit", item.document, item.path)
-        if reason is None and drawn < request.shares.audited:
+        chance = uniform(request.shares.seed, "audit", item.document, item.path)
+        if reason is None and chance < request.shares.audited:
             reason = Reason.AUDIT
         if reason is not None:
             tasks.setdefault(item.document, {})[item.path] = ReviewTask(item, reason)
@@ -368,11 +375,13 @@ def _read_predictions(plan: Plan, request: ReviewRequest) -> _Known:
             f"{source.label}: {len(unread):,} answers could not be read, such as that of {unread[0]!r}: they "
             "count as documents without predictions"
         )
-    variants = {record.id: found for record in source if (found := record.meta.variant)}
-    held = list(dict.fromkeys(variants.values()))
-    if len(held) > 1:
-        notes.append(f"{source.label}: its records are of several variants ({list_names(held, _MOST_NAMED)})")
-    return _Known(
+    variants = {record.id: variant for record in source if (variant := record.meta.variant)}
+    variant_names = list(dict.fromkeys(variants.values()))
+    if len(variant_names) > 1:
+        notes.append(
+            f"{source.label}: its records are of several variants ({list_names(variant_names, _MOST_NAMED)})"
+        )
+    return _ReviewInputs(
         plan,
         system,
         tuple(source.ids),
@@ -395,11 +404,11 @@ def _several(systems: Iterable[str], request: ReviewRequest) -> ProblemsError:
     return problem("--pred", what, remedy, "ambiguous_system")
 
 
-def _with_gold(known: _Known, request: ReviewRequest) -> _Known:
+def _with_gold(inputs: _ReviewInputs, request: ReviewRequest) -> _ReviewInputs:
     """Return what is known with the truth of documents that have trusted gold."""
-    source = open_gold(known.plan, request.gold)
-    rows, _ = judge_without_gold(known.plan, source)
-    wanted = set(known.names)
+    source = open_gold(inputs.plan, request.gold)
+    rows, _ = judge_without_gold(inputs.plan, source)
+    wanted = set(inputs.names)
     truth: dict[str, dict[str, str]] = {}
     for doc, path, value in rows.filter(is_judged()).select("doc", "pred_path", "pred").iter_rows():
         if doc in wanted:
@@ -409,44 +418,54 @@ def _with_gold(known: _Known, request: ReviewRequest) -> _Known:
         what = "has no document of the review"
         remedy = "give gold with the ids of the predictions"
         raise problem(source.label, what, remedy, "unknown_document")
-    return replace(known, truth=truth, gold_digests=digests)
+    return replace(inputs, truth=truth, gold_digests=digests)
 
 
-def _document(known: _Known, name: str) -> AskedDocument:
+def _document(inputs: _ReviewInputs, name: str) -> AskedDocument:
     """Return what is known of a document; its type is the predicted one."""
     nothing: dict[str, Any] = {}
-    values, declared = known.values.get(name, ()), known.plan.spec.document_type
+    values, declared = inputs.values.get(name, ()), inputs.plan.spec.document_type
     kinds = [value.value for value in values if declared is not None and value.path == declared.field]
-    kind = canonical_type(known.plan, read_given(kinds[0])) if kinds else None
-    return AskedDocument(name, values, known.tasks.get(name, nothing), known.truth.get(name, nothing), kind)
+    kind = canonical_type(inputs.plan, read_given(kinds[0])) if kinds else None
+    return AskedDocument(name, values, inputs.tasks.get(name, nothing), inputs.truth.get(name, nothing), kind)
 
 
-def _create(folder: Path, request: ReviewRequest, known: _Known, asked: Mapping[str, Questions]) -> Made:
-    if not asked:
+def _create(
+    folder: Path,
+    request: ReviewRequest,
+    inputs: _ReviewInputs,
+    questions_by_document: Mapping[str, Questions],
+) -> NewReview:
+    if not questions_by_document:
         what = "no value is sent to review, audited or drawn"
         raise problem("review", what, "nothing is left to review", "nothing_to_review")
-    notes, files = list(known.notes), dict[str, DocumentFile]()
+    notes, files = list(inputs.notes), dict[str, DocumentFile]()
     if request.documents is not None:
-        files = _find_files(request.documents, known, asked)
-        notes += _remarks(request.documents, known, files)
-    ordered = _place(asked, request.shares.seed)
-    entries = (_facts(request, known), *_events(ordered, files, known))
+        files = _find_files(request.documents, inputs, questions_by_document)
+        notes += _remarks(request.documents, inputs, files)
+    ordered = _place(questions_by_document, request.shares.seed)
+    entries = (_facts(request, inputs), *_events(ordered, files, inputs))
     store = create_store(folder, entries)
-    counted = [one for questions in asked.values() for one in questions.asked if one.shown != "context"]
-    slots = sum(questions.slots for questions in asked.values())
-    return Made(store, len(asked), slots, len(counted), tuple(notes))
+    counted = [
+        value
+        for questions in questions_by_document.values()
+        for value in questions.values
+        if value.shown != "context"
+    ]
+    slots = sum(questions.slots for questions in questions_by_document.values())
+    return NewReview(store, len(questions_by_document), slots, len(counted), tuple(notes))
 
 
-def _facts(request: ReviewRequest, known: _Known) -> ReviewEvent:
+def _facts(request: ReviewRequest, inputs: _ReviewInputs) -> ReviewEvent:
     policy = None if request.policy is None else json.loads(policy_bytes(request.policy))
     facts = {
-        "spec": write_spec(known.plan.spec),
-        "plan_digest": known.plan.digest,
-        "system": known.system,
+        "spec": write_spec(inputs.plan.spec),
+        "plan_digest": inputs.plan.digest,
+        "system": inputs.system,
         "policy": policy,
         "shares": asdict(request.shares),
-        "accepted": known.accepted,
-        "values": sum(map(len, known.values.values())),
+        "accepted": inputs.accepted,
+        "values": sum(map(len, inputs.values.values())),
         "documents": None if request.documents is None else str(request.documents.resolve()),
         "fieldassay": __version__,
         "closed": False,
@@ -454,14 +473,14 @@ def _facts(request: ReviewRequest, known: _Known) -> ReviewEvent:
     return ReviewEvent("review", facts, "command")
 
 
-def _place(asked: Mapping[str, Questions], seed: int) -> list[tuple[str, Questions]]:
+def _place(questions_by_document: Mapping[str, Questions], seed: int) -> list[tuple[str, Questions]]:
     """Return the documents with margins by which they are taken in turn.
 
     Documents that the policy sends to review come by what that is worth; the others, audits and blind ones,
     are spread among them by chance, so that their place tells nothing.
     """
     flagged: list[float] = []
-    for questions in asked.values():
+    for questions in questions_by_document.values():
         if questions.is_flagged:
             insort(flagged, -questions.margin)
     margins = [-margin for margin in flagged]
@@ -472,12 +491,12 @@ def _place(asked: Mapping[str, Questions], seed: int) -> list[tuple[str, Questio
             if questions.is_flagged
             else replace(questions, margin=spread(margins, uniform(seed, "place", name))),
         )
-        for name, questions in asked.items()
+        for name, questions in questions_by_document.items()
     ]
 
 
 def _events(
-    ordered: Iterable[tuple[str, Questions]], files: Mapping[str, DocumentFile], known: _Known
+    ordered: Iterable[tuple[str, Questions]], files: Mapping[str, DocumentFile], inputs: _ReviewInputs
 ) -> Iterator[ReviewEvent]:
     sheet = 0
     for number, (name, questions) in enumerate(ordered, 1):
@@ -493,14 +512,14 @@ def _events(
             "name": name,
             "path": None if file is None else file.id,
             "sha256": None if file is None else hashlib.sha256(file.read()).hexdigest(),
-            "gold_digest": known.gold_digests.get(name),
-            "asked": [list(one) for one in questions.asked],
+            "gold_digest": inputs.gold_digests.get(name),
+            "asked": [list(value) for value in questions.values],
             "sheets": sheets,
         }
         yield ReviewEvent("document", body, "command")
 
 
-def _find_files(folder: Path, known: _Known, names: Iterable[str]) -> dict[str, DocumentFile]:
+def _find_files(folder: Path, inputs: _ReviewInputs, names: Iterable[str]) -> dict[str, DocumentFile]:
     """Return the file of each document: named after its id, or else the only one with that stem.
 
     Those in a folder with the name of the document's variant come first: values are shown beside the reading
@@ -509,17 +528,17 @@ def _find_files(folder: Path, known: _Known, names: Iterable[str]) -> dict[str, 
     stems: dict[str, list[DocumentFile]] = {}
     for file in list_documents(folder).files:
         stems.setdefault(stem_of(file.id), []).append(file)
-    found: dict[str, DocumentFile] = {}
+    files: dict[str, DocumentFile] = {}
     lacking: list[str] = []
     problems: list[Problem] = []
     remedy = "name files by the ids of the documents"
     for name in names:
-        same, variant = stems.get(stem_of(name), []), known.variants.get(name)
+        same, variant = stems.get(stem_of(name), []), inputs.variants.get(name)
         readings = [file for file in same if variant in PurePosixPath(file.id).parts[:-1]]
         whole = [file for file in readings if name in (file.id, file.id.replace(f"{variant}/", "", 1))]
         fitting = whole or [file for file in same if file.id == name] or readings or same
         if len(fitting) == 1:
-            found[name] = fitting[0]
+            files[name] = fitting[0]
         elif fitting:
             listed = list_names([file.id for file in fitting], _MOST_NAMED)
             what = f"{len(fitting)} files for the document {name[:100]!r} ({listed})"
@@ -532,23 +551,23 @@ def _find_files(folder: Path, known: _Known, names: Iterable[str]) -> dict[str, 
         problems.append(Problem(str(folder), what, remedy, "no_document_file"))
     if problems:
         raise ProblemsError(cap_problems(problems))
-    return found
+    return files
 
 
-def _remarks(folder: Path, known: _Known, found: Mapping[str, DocumentFile]) -> Iterator[str]:
+def _remarks(folder: Path, inputs: _ReviewInputs, files: Mapping[str, DocumentFile]) -> Iterator[str]:
     """Yield which documents are shown in no reading of their variant, and which have no prediction."""
     around = (folder.resolve().name, folder.resolve().stem)
     others = [
         name
-        for name, file in found.items()
-        if known.variants.get(name, around[0]) not in (*around, *PurePosixPath(file.id).parts[:-1])
+        for name, file in files.items()
+        if inputs.variants.get(name, around[0]) not in (*around, *PurePosixPath(file.id).parts[:-1])
     ]
     if others:
         some = f"{format_count(len(others), 'document')} ({list_names(others, _MOST_NAMED)})"
         yield f"{folder}: no folder is named after the variant of {some}: another reading may be shown"
-    predicted = set(map(stem_of, known.names))
+    predicted = set(map(stem_of, inputs.names))
     stems = dict.fromkeys(stem_of(file.id) for file in list_documents(folder).files)
     left = [stem for stem in stems if stem not in predicted]
-    if left and known.system is not None:
+    if left and inputs.system is not None:
         some = f"{format_count(len(left), 'document')} ({list_names(left, _MOST_NAMED)})"
-        yield f"{folder}: {some} without a prediction of {known.system}: not in this review"
+        yield f"{folder}: {some} without a prediction of {inputs.system}: not in this review"

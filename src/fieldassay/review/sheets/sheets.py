@@ -60,7 +60,7 @@ class ReviewForm(Struct, frozen=True, dict=True):
         return self._leaves[field]
 
     @cached_property
-    def asked(self) -> tuple[str, ...]:
+    def asked_paths(self) -> tuple[str, ...]:
         """Return the places of a document that are asked where nothing was predicted: leaves, lists and maps.
 
         Trees without a schema are not among them: nobody knows what to ask.
@@ -74,12 +74,12 @@ class ReviewForm(Struct, frozen=True, dict=True):
     def place(self, path: str) -> tuple[tuple[int, int, str], ...]:
         """Return the place of a path in the order of the spec: items by number, their values together."""
         steps = split_path(path)
-        found = []
+        positions = []
         for end, step in enumerate(steps, 1):
             above = self.plan.field_of(join_path(steps[:end]))
             number = step if isinstance(step, int) else 0
-            found.append((self._positions.get(above, len(self._positions)), number, above))
-        return tuple(found)
+            positions.append((self._positions.get(above, len(self._positions)), number, above))
+        return tuple(positions)
 
     @cached_property
     def lists(self) -> dict[str, ListNode]:
@@ -105,13 +105,13 @@ class ReviewForm(Struct, frozen=True, dict=True):
         """
         steps = split_path(path) if self.trees else ()
         above = (join_path(steps[:end]) for end in range(len(steps) + 1))
-        return next((one for one in above if self.plan.field_of(one) in self.trees), None)
+        return next((prefix for prefix in above if self.plan.field_of(prefix) in self.trees), None)
 
     def holds_value(self, path: str) -> bool:
         """Return whether a concrete path of a tree or a map can have a value that is no list or object."""
         field = self.plan.field_of(path)
         free = [info.path for info in self.plan.fields if info.type == "any"]
-        is_free = any(is_within(field, one) for one in free)
+        is_free = any(is_within(field, tree) for tree in free)
         return is_free or self.leaf(field) is not None
 
     def tree_cells(self, item: str) -> Iterator[str]:
@@ -152,26 +152,28 @@ class ReviewForm(Struct, frozen=True, dict=True):
 
     def describe(self) -> list[dict[str, Any]]:
         """Return the fields for a page: path, type, and what helps to fill them in."""
-        told = {row["field"]: row for row in describe(self.plan)}
-        return [self._describe(info.path, told.get(info.path, {})) for info in self.plan.fields if info.path]
+        rows = {row["field"]: row for row in describe(self.plan)}
+        return [self._describe(info.path, rows.get(info.path, {})) for info in self.plan.fields if info.path]
 
-    def _describe(self, path: str, told: dict[str, str]) -> dict[str, Any]:
+    def _describe(self, path: str, row: dict[str, str]) -> dict[str, Any]:
         leaf, listed = self.leaf(path), self.lists.get(path)
-        found: dict[str, Any] = {
+        description: dict[str, Any] = {
             "field": path,
             "type": "list" if listed is not None else leaf.type if leaf is not None else "object",
             "is_grid": listed is not None,
-            "read": told.get("read", ""),
+            "read": row.get("read", ""),
             "types": sorted(self.types_of.get(path, ())),
         }
         if listed is not None:
-            found["columns"] = [one.path for one in _columns(listed.items) if not _is_tree(one)]
+            description["columns"] = [
+                column.path for column in _columns(listed.items) if not _is_tree(column)
+            ]
         if leaf is not None:
-            found["choices"] = [] if leaf.is_list else _choices(leaf)
-            found["words"] = [] if leaf.is_list else _words(leaf)
-            found["endings"] = _endings(leaf.reader)
-            found["is_list"] = leaf.is_list
-        return found
+            description["choices"] = [] if leaf.is_list else _choices(leaf)
+            description["words"] = [] if leaf.is_list else _words(leaf)
+            description["endings"] = _endings(leaf.reader)
+            description["is_list"] = leaf.is_list
+        return description
 
 
 def find_problem(reading: Reading) -> str | None:
@@ -192,7 +194,9 @@ def show(leaf: Leaf | None, data: Any) -> str:
     if isinstance(data, float) and leaf is not None:  # a number is written as its locale reads it
         text, canonical = json_text(data), leaf.reader.read(data).canonical
         writings = (text, text.replace(".", ","))
-        return next((one for one in writings if leaf.reader.read(one).canonical == canonical), text)
+        return next(
+            (writing for writing in writings if leaf.reader.read(writing).canonical == canonical), text
+        )
     if not isinstance(data, list):
         return json_text(data)
     between = leaf.separator if leaf is not None and leaf.separator else _BETWEEN
@@ -245,7 +249,7 @@ def _endings(reader: Reader) -> list[str]:
         named = [reader.unit, reader.canonical]
     else:
         named = []
-    return list(dict.fromkeys(one for one in named if one is not None))
+    return list(dict.fromkeys(unit for unit in named if unit is not None))
 
 
 def _inside(node: Node) -> Sequence[Node]:
@@ -350,24 +354,24 @@ def claim(journal: ReviewJournal, person: Person, now: datetime) -> int | None:
     """
     db = journal.db
     check_open(db)
-    held = db.execute(
+    row = db.execute(
         "SELECT id FROM sheet WHERE holder=? AND state='held' ORDER BY margin DESC, id LIMIT 1", (person.id,)
     ).fetchone()
-    if held is not None:
-        renew(db, held[0], now)
-        return int(held[0])
+    if row is not None:
+        renew(db, row[0], now)
+        return int(row[0])
     for (ended,) in db.execute(
         "SELECT id FROM sheet WHERE state='held' AND until IS NOT NULL AND (until < ? OR until > ?)",
         (now.isoformat(), (now + 2 * LEASE).isoformat()),
     ).fetchall():
         journal.append(ReviewEvent("release", {"why": "the lease ended"}, "system", ended))
-    found = _next(db, person, may_repeat=False) or (
+    number = _next(db, person, may_repeat=False) or (
         _next(db, person, may_repeat=True) if is_alone(db) else None
     )
-    if found is not None:
-        journal.append(ReviewEvent("claim", {"person": person.id}, person.alias, found))
-        renew(db, found, now)
-    return found
+    if number is not None:
+        journal.append(ReviewEvent("claim", {"person": person.id}, person.alias, number))
+        renew(db, number, now)
+    return number
 
 
 def _next(db: sqlite3.Connection, person: Person, *, may_repeat: bool) -> int | None:
@@ -423,14 +427,14 @@ def save_label(
     db = journal.db
     check_open(db)
     check_holder(db, person, sheet)
-    given = _given(db, form, sheet, answer.node)
+    shown_value = _shown_value(db, form, sheet, answer.node)
     row = db.execute("SELECT seq FROM label WHERE sheet=? AND node=?", (sheet, answer.node)).fetchone()
     if (0 if row is None else row[0]) != answer.expects:
         raise RefusedError("conflict", "this value was labeled elsewhere meanwhile; the newer label is shown")
     has_rows = db.execute("SELECT 1 FROM item WHERE sheet=? AND list=?", (sheet, answer.node)).fetchone()
     if has_rows and answer.state != "open" and field_of(answer.node) in form.lists:
         raise RefusedError("conflict", "this list has rows: remove them first, or answer row by row")
-    body = label_body(form, person, given, answer)
+    body = label_body(form, person, shown_value, answer)
     tree = form.tree_at(answer.node)
     is_added = tree is not None and answer.state == "value"
     for listed, item in _items_of(answer.node) if is_added else ():
@@ -442,7 +446,7 @@ def save_label(
     return journal.append(ReviewEvent("label", body, person.alias, sheet))
 
 
-def _given(db: sqlite3.Connection, form: ReviewForm, sheet: int, node: str) -> tuple[str, Any] | None:
+def _shown_value(db: sqlite3.Connection, form: ReviewForm, sheet: int, node: str) -> tuple[str, Any] | None:
     """Return the text that is shown at a node and its value, None for nothing.
 
     Raises `RefusedError` where nothing is asked.
@@ -469,10 +473,10 @@ def _given(db: sqlite3.Connection, form: ReviewForm, sheet: int, node: str) -> t
 
 def trees_of(db: sqlite3.Connection, form: ReviewForm, sheet: int) -> list[str]:
     """Return the trees and maps of a sheet to which a person may add what nothing shows, in order."""
-    asked = (
+    query = (
         "SELECT node FROM asked WHERE shown<>'context' AND document=(SELECT document FROM sheet WHERE id=?)"
     )
-    nodes = [row[0] for row in db.execute(f"{asked} ORDER BY place", (sheet,))]
+    nodes = [row[0] for row in db.execute(f"{query} ORDER BY place", (sheet,))]
     live = [row[0] for row in db.execute("SELECT node FROM item WHERE sheet=? ORDER BY list, rank", (sheet,))]
     trees = dict.fromkeys(tree for node in nodes if (tree := form.tree_at(node)) is not None)
     trees |= dict.fromkeys(tree for item in live for tree in form.tree_cells(item))
@@ -488,12 +492,12 @@ def _may_have(db: sqlite3.Connection, form: ReviewForm, sheet: int, node: str) -
     is_concrete = join_path(steps) == node and not any(step == ITEM or step is KEY for step in steps)
     if not is_concrete or tree not in trees_of(db, form, sheet) or not form.holds_value(node):
         return False
-    taken = db.execute(
+    rows = db.execute(
         "SELECT node FROM asked JOIN sheet ON sheet.document=asked.document WHERE id=:sheet "
         "AND given IS NOT NULL UNION SELECT node FROM label WHERE sheet=:sheet AND state<>'absent'",
         {"sheet": sheet},
     )
-    others = {other for (other,) in taken} - {node}
+    others = {other for (other,) in rows} - {node}
     return not any(is_within(node, other) or is_within(other, node) for other in others)
 
 
@@ -505,7 +509,7 @@ def _items_of(node: str) -> list[tuple[str, str]]:
 
 
 def label_body(
-    form: ReviewForm, person: Person, given: tuple[str, Any] | None, answer: LabelAnswer
+    form: ReviewForm, person: Person, shown_value: tuple[str, Any] | None, answer: LabelAnswer
 ) -> dict[str, Any]:
     """Return the content of the event of a label: its text as the spec reads it, and its origin.
 
@@ -520,8 +524,8 @@ def label_body(
         raise RefusedError("invalid", "a map is answered by its keys: add one, or say that it is absent")
     if answer.state == "value":
         text = (answer.text or "").strip()
-        is_shown = given is not None and text == given[0].strip()
-        reading = form.read(field, text, given[1] if is_shown and given is not None else text)
+        is_shown = shown_value is not None and text == shown_value[0].strip()
+        reading = form.read(field, text, shown_value[1] if is_shown and shown_value is not None else text)
         if is_empty_text(text) or reading is None:
             raise RefusedError("invalid", "an empty text is not a value: say that it is absent, or illegible")
         leaf = form.leaf(field)
@@ -530,8 +534,8 @@ def label_body(
         canonical = reading.canonical
         flags = [*reading.flags, *([UNREADABLE] if reading.problem is not None else [])]
     origin = "blind"
-    if given is not None:
-        shown = form.read(field, *given)
+    if shown_value is not None:
+        shown = form.read(field, *shown_value)
         is_same = canonical is not None and shown is not None and shown.canonical == canonical
         origin = "confirmed" if is_same else "corrected"
     return {
@@ -544,13 +548,13 @@ def label_body(
         "person": person.id,
         "active_ms": min(answer.active_ms, 3_600_000),
         "keys": min(answer.keys, 100_000),
-        "regions": [_region(one) for one in answer.regions[:20]],
+        "regions": [_region(region) for region in answer.regions[:20]],
     }
 
 
-def _region(given: Mapping[str, Any]) -> dict[str, Any]:
+def _region(region: Mapping[str, Any]) -> dict[str, Any]:
     try:
-        page, box, text = given["page"], [float(side) for side in given["box"]], str(given["text"])[:500]
+        page, box, text = region["page"], [float(side) for side in region["box"]], str(region["text"])[:500]
     except (KeyError, TypeError, ValueError, OverflowError):
         raise RefusedError("invalid", "no such region") from None
     is_box = (
@@ -576,13 +580,13 @@ def save_items(
     db = journal.db
     check_open(db)
     check_holder(db, person, sheet)
-    known = [row[0] for row in db.execute("SELECT node FROM item WHERE sheet=? AND list=?", (sheet, listed))]
+    items = [row[0] for row in db.execute("SELECT node FROM item WHERE sheet=? AND list=?", (sheet, listed))]
     nodes_ever = db.execute(
         "SELECT node FROM label WHERE sheet=:sheet UNION SELECT node FROM asked WHERE document="
         "(SELECT document FROM sheet WHERE id=:sheet)",
         {"sheet": sheet},
     )
-    ever = {*known, *(item for (node,) in nodes_ever for name, item in _items_of(node) if name == listed)}
+    ever = {*items, *(item for (node,) in nodes_ever for name, item in _items_of(node) if name == listed)}
     is_list = _is_asked_list(db, form, sheet, listed)
     wanted = [node for node in nodes if node is not None]
     if len(nodes) > _MOST_ITEMS:
@@ -623,13 +627,13 @@ def _is_asked_list(db: sqlite3.Connection, form: ReviewForm, sheet: int, listed:
     except ValueError:
         return False
     document = db.execute("SELECT document FROM sheet WHERE id=?", (sheet,)).fetchone()[0]
-    asked = db.execute("SELECT node FROM asked WHERE document=? AND shown<>'context'", (document,))
+    rows = db.execute("SELECT node FROM asked WHERE document=? AND shown<>'context'", (document,))
     above = _items_of(listed)
     is_inside = (
         bool(above)
         and db.execute("SELECT 1 FROM item WHERE sheet=? AND node=?", (sheet, above[-1][1])).fetchone()
     )
-    return bool(is_inside) or any(node == listed or node.startswith(f"{listed}[") for (node,) in asked)
+    return bool(is_inside) or any(node == listed or node.startswith(f"{listed}[") for (node,) in rows)
 
 
 def open_nodes(db: sqlite3.Connection, form: ReviewForm, sheet: int) -> list[str]:
@@ -644,17 +648,19 @@ def open_nodes(db: sqlite3.Connection, form: ReviewForm, sheet: int) -> list[str
     live = {row[0] for row in db.execute("SELECT node FROM item WHERE sheet=?", (sheet,))}
     declared = form.plan.spec.document_type
     kind = None if declared is None else canonical_type(form.plan, labels.get(declared.field))
-    asked = db.execute(
+    rows = db.execute(
         "SELECT node, given FROM asked WHERE document=? AND shown<>'context' ORDER BY place", (document,)
     )
     return [
         node
-        for node, given in asked
+        for node, shown_text in rows
         if node not in labels
         and node not in lists
         and not (node in form.trees and any(other != node and is_within(other, node) for other in labels))
         and all(item in live for _, item in items_above(node))
-        and not (given is None and kind is not None and kind not in form.types_of.get(field_of(node), {kind}))
+        and not (
+            shown_text is None and kind is not None and kind not in form.types_of.get(field_of(node), {kind})
+        )
     ]
 
 
@@ -737,7 +743,7 @@ def view(db: sqlite3.Connection, form: ReviewForm, person: Person, sheet: int) -
     ).fetchone()
     if row is None or person.id not in (row[4], row[5]):
         raise RefusedError("forbidden", "this sheet is not yours; it may have gone back after a long pause")
-    asked = db.execute(
+    rows = db.execute(
         "SELECT node, field, given, shown='context', reason<>? FROM asked WHERE document=? ORDER BY place",
         (Reason.NO_PREDICTIONS, row[0]),
     )
@@ -755,11 +761,11 @@ def view(db: sqlite3.Connection, form: ReviewForm, person: Person, sheet: int) -
             {
                 "node": node,
                 "field": field,
-                "given": given,
+                "given": shown_text,
                 "is_context": bool(is_context),
-                "is_left_blank": hides and given is None and bool(is_known),
+                "is_left_blank": hides and shown_text is None and bool(is_known),
             }
-            for node, field, given, is_context, is_known in asked
+            for node, field, shown_text, is_context, is_known in rows
         ],
         "items": items,
         "orders": _orders(db, sheet),
@@ -787,7 +793,7 @@ def _previous(db: sqlite3.Connection, person: Person, sheet: int) -> dict[str, d
 
 
 def _labels(db: sqlite3.Connection, form: ReviewForm, sheet: int) -> dict[str, dict[str, Any]]:
-    found = {
+    labels = {
         node: {
             "state": state,
             "text": text,
@@ -803,5 +809,5 @@ def _labels(db: sqlite3.Connection, form: ReviewForm, sheet: int) -> dict[str, d
     for node, page, x0, y0, x1, y1, text in db.execute(
         "SELECT node, page, x0, y0, x1, y1, text FROM region WHERE sheet=? ORDER BY node, n", (sheet,)
     ):
-        found[node]["regions"].append({"page": page, "box": [x0, y0, x1, y1], "text": text})
-    return found
+        labels[node]["regions"].append({"page": page, "box": [x0, y0, x1, y1], "text": text})
+    return labels

@@ -121,8 +121,8 @@ def check(scope: Mapping[str, Any], site: Site) -> Refusal | None:
         for name in ("host", "origin", "sec-fetch-site", "content-type")
         if len(headers.get(name, ())) > 1
     ]
-    one = {name: values[0] for name, values in headers.items()}
-    if repeated or one.get("host", "").lower() not in site.hosts:
+    header = {name: values[0] for name, values in headers.items()}
+    if repeated or header.get("host", "").lower() not in site.hosts:
         return Refusal(421, "this address is not served here")
     method, path = scope["method"], scope["path"]
     if method not in (*_READING, *_WRITING):
@@ -131,17 +131,17 @@ def check(scope: Mapping[str, Any], site: Site) -> Refusal | None:
         return Refusal(400, "no such path")
     if _LONG_NUMBER.search(path):
         return Refusal(404, "there is no such thing")
-    if "origin" in one and one["origin"] not in site.origins:
+    if "origin" in header and header["origin"] not in site.origins:
         return Refusal(403, "the request comes from another site")
-    came_from = one.get("sec-fetch-site")
+    came_from = header.get("sec-fetch-site")
     is_navigation = (
         method == "GET"
-        and one.get("sec-fetch-mode") == "navigate"
-        and one.get("sec-fetch-dest") == "document"
+        and header.get("sec-fetch-mode") == "navigate"
+        and header.get("sec-fetch-dest") == "document"
     )
     if came_from in ("cross-site", "same-site") and not is_navigation:
         return Refusal(403, "the request comes from another site")
-    return _check_writing(one, came_from) if method in _WRITING else None
+    return _check_writing(header, came_from) if method in _WRITING else None
 
 
 def _check_writing(headers: Mapping[str, str], came_from: str | None) -> Refusal | None:
@@ -187,13 +187,13 @@ def _replay(body: bytes, receive: Receive) -> Receive:
 def _with_headers(send: Send) -> Send:
     async def send_with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":
-            given = {name.lower() for name, _ in message.get("headers", ())}
+            names = {name.lower() for name, _ in message.get("headers", ())}
             message["headers"] = [
                 *message.get("headers", ()),
                 *(
                     (name.encode(), value.encode())
                     for name, value in HEADERS.items()
-                    if name.encode() not in given
+                    if name.encode() not in names
                 ),
             ]
         await send(message)
@@ -267,7 +267,7 @@ def _find(db: sqlite3.Connection, name: str) -> tuple[int, str, str]:
         "SELECT id, alias, role FROM person WHERE name=?", (name,)
     ).fetchone()
     if row is None:
-        names = [one for (one,) in db.execute("SELECT name FROM person WHERE name IS NOT NULL")]
+        names = [other for (other,) in db.execute("SELECT name FROM person WHERE name IS NOT NULL")]
         what = f"no person has the name {name[:100]!r}"
         raise problem(
             "name", what, nearest(name[:100], names) if names else "add people first", "unknown_name"

@@ -84,7 +84,7 @@ def _turned(line: Line, width: float) -> Line:
         return line
     words = sorted(line.words, key=lambda word: 0.0 if word.box is None else word.box.left)  # as written
     directions = [_direction(word.text) for word in words]
-    if next((one for one in directions if one), "L") != "R":
+    if next((direction for direction in directions if direction), "L") != "R":
         return replace(line, words=tuple(words))
     for run in _runs(directions):
         boxes = [box for at in run if (box := words[at].box) is not None]
@@ -102,7 +102,7 @@ def _runs(directions: Sequence[str]) -> list[list[int]]:
     """
     runs: list[list[int]] = []
     for at, direction in enumerate(directions):
-        following = next((one for one in directions[at:] if one), "R")
+        following = next((other for other in directions[at:] if other), "R")
         is_left = bool(runs) and directions[runs[-1][0]] == "L"
         if is_left and (direction or following) == "L":
             runs[-1].append(at)
@@ -113,7 +113,7 @@ def _runs(directions: Sequence[str]) -> list[list[int]]:
 
 def _direction(text: str) -> str:
     """Return the direction of a word by its first letter: L, R, or nothing for digits and signs."""
-    kinds = (unicodedata.bidirectional(one) for one in text)
+    kinds = (unicodedata.bidirectional(char) for char in text)
     return next(("L" if kind == "L" else "R" for kind in kinds if kind in ("L", "R", "AL")), "")
 
 
@@ -143,8 +143,8 @@ def _empty_pages(file: DocumentFile, data: bytes) -> tuple[Page, ...]:
                 pages.append(Page(number, width=width, height=height))
         return tuple(pages)
     if kind == "image":
-        found = enumerate(open_pictures(data, _OPTIONS), 1)
-        return tuple(Page(number, width=size[0], height=size[1]) for number, (_, size) in found)
+        pictures = enumerate(open_pictures(data, _OPTIONS), 1)
+        return tuple(Page(number, width=size[0], height=size[1]) for number, (_, size) in pictures)
     raise DocumentError("no_text", "holds no text")
 
 
@@ -153,7 +153,7 @@ def _empty_pages(file: DocumentFile, data: bytes) -> tuple[Page, ...]:
 Outcome = TypeVar("Outcome")
 
 LIMITS = Limits(memory=1 << 30, seconds=20.0)
-_MOST_HELD = 64
+_MOST_CACHED = 64
 _EXPENSIVE = frozenset({"too_large", "loader_timeout", "loader_crash"})
 """Failures that took time, and come again as long as the file is the same."""
 _COLORS = 16
@@ -181,7 +181,7 @@ class Pages:
                 for file in list_documents(folder).files
                 if file.path.resolve().is_relative_to(root)
             }
-        self._held: OrderedDict[str, list[dict[str, Any]]] = OrderedDict()
+        self._cache: OrderedDict[str, list[dict[str, Any]]] = OrderedDict()
         self._running: dict[Hashable, Future[Any]] = {}
         self._failed: dict[Hashable, str] = {}
         self._lock = threading.Lock()
@@ -189,17 +189,17 @@ class Pages:
     def read(self, name: str) -> list[dict[str, Any]]:
         """Return the pages of a file, with their words. Raises `RefusedError` where none can be shown."""
         with self._lock:
-            if name in self._held:
-                self._held.move_to_end(name)
-                return self._held[name]
-        found: list[dict[str, Any]] = json.loads(
+            if name in self._cache:
+                self._cache.move_to_end(name)
+                return self._cache[name]
+        pages: list[dict[str, Any]] = json.loads(
             self._run(read_pages, self._file(name), self._digests.get(name))
         )
         with self._lock:
-            self._held[name] = found
-            while len(self._held) > _MOST_HELD:
-                self._held.popitem(last=False)
-        return found
+            self._cache[name] = pages
+            while len(self._cache) > _MOST_CACHED:
+                self._cache.popitem(last=False)
+        return pages
 
     def draw(self, name: str, number: int) -> bytes:
         """Return a page as PNG."""
@@ -221,11 +221,11 @@ class Pages:
         try:
             return future.result()
         except DocumentError as error:
-            told = f"this document {error}"
+            message = f"this document {error}"
             with self._lock:
                 if error.kind in _EXPENSIVE:
-                    self._failed[key] = told
-            raise RefusedError("unknown", told) from None
+                    self._failed[key] = message
+            raise RefusedError("unknown", message) from None
         finally:
             with self._lock:
                 self._running.pop(key, None)
@@ -234,10 +234,10 @@ class Pages:
 def _stamp(file: DocumentFile) -> tuple[int, int]:
     """Return by what a changed file is known without being read; zeros where it is not there."""
     try:
-        found = file.path.stat()
+        file_stat = file.path.stat()
     except OSError:
         return 0, 0
-    return found.st_mtime_ns, found.st_size
+    return file_stat.st_mtime_ns, file_stat.st_size
 
 
 class ReviewRoom(Struct, dict=True):

@@ -41,9 +41,9 @@ def view_lead(call: WebCall) -> dict[str, Any]:
 
 def rule(call: WebCall) -> dict[str, Any]:
     """Save a ruling."""
-    given = {name: call.text(name) for name in ("node", "choice", "text", "note")}
+    ruling = {name: call.text(name) for name in ("node", "choice", "text", "note")}
     room, document = call.room, call.number("document")
-    waiting = room.write(lambda journal: export.rule(journal, room.form, call.person, document, given))
+    waiting = room.write(lambda journal: export.rule(journal, room.form, call.person, document, ruling))
     return {"waiting": waiting}
 
 
@@ -52,7 +52,7 @@ def progress(call: WebCall) -> dict[str, Any]:
     status = read_status(call.room.db, call.room.form, _QUICK)
     people = list_people(call.room.db)
     if call.person.role == "observer":
-        people = [{**one, "name": None} for one in people]
+        people = [{**person, "name": None} for person in people]
     return {"text": render_status(status), "status": status.to_dict(), "people": people}
 
 
@@ -72,10 +72,11 @@ def bundle(name: str) -> bytes:
         files("fieldassay.reports.html").joinpath("assets"),
     )
     if name == "review.js":
-        parts = [shared.joinpath(one) for one in _SHARED] + [own.joinpath(one) for one in _SCRIPTS]
+        parts = [shared.joinpath(asset) for asset in _SHARED] + [own.joinpath(asset) for asset in _SCRIPTS]
         return b'"use strict";\n' + b"\n".join(part.read_bytes() for part in parts)
     return b"\n".join(
-        part.read_bytes() for part in (shared.joinpath("base.css"), *(own.joinpath(one) for one in _STYLES))
+        part.read_bytes()
+        for part in (shared.joinpath("base.css"), *(own.joinpath(asset) for asset in _STYLES))
     )
 
 
@@ -213,7 +214,7 @@ def describe_form(call: WebCall) -> dict[str, Any]:
         "(SELECT count(*) FROM sheet WHERE done_by=:person)",
         {"person": call.person.id},
     ).fetchone()
-    held = db.execute(
+    rows = db.execute(
         "SELECT sheet.id, document.name FROM sheet JOIN document ON document.id=document WHERE holder=?",
         (call.person.id,),
     ).fetchall()
@@ -227,7 +228,7 @@ def describe_form(call: WebCall) -> dict[str, Any]:
         "skipped": db.execute("SELECT count(*) FROM label WHERE state='skipped'").fetchone()[0],
         "seconds": spent / 1000 / mine if spent else None,
         "promote": promotion if call.person.role in ("lead", EVERYTHING) else None,
-        "held": [{"id": number, "name": name} for number, name in held],
+        "held": [{"id": number, "name": name} for number, name in rows],
         "closed": json.loads(db.execute("SELECT value FROM fact WHERE name='closed'").fetchone()[0]),
     }
 
@@ -246,8 +247,8 @@ def claim(call: WebCall) -> dict[str, Any]:
     if number is not None:
         return {"sheet": number}
     db = call.room.db
-    held = db.execute("SELECT count(*), min(until) FROM sheet WHERE state='held'").fetchone()
-    return {"sheet": None, "held_by_others": held[0], "until": held[1]}
+    row = db.execute("SELECT count(*), min(until) FROM sheet WHERE state='held'").fetchone()
+    return {"sheet": None, "held_by_others": row[0], "until": row[1]}
 
 
 def view_sheet(call: WebCall) -> dict[str, Any]:
@@ -258,7 +259,7 @@ def view_sheet(call: WebCall) -> dict[str, Any]:
 def put_label(call: WebCall) -> dict[str, Any]:
     """Save one label; the same key saves it once."""
     regions = call.body.get("regions", [])
-    if not isinstance(regions, list) or not all(isinstance(one, dict) for one in regions):
+    if not isinstance(regions, list) or not all(isinstance(region, dict) for region in regions):
         raise RefusedError("invalid", "regions must be a list")
     text = call.body.get("text")
     if text is not None and not isinstance(text, str):
@@ -447,8 +448,8 @@ def _page(call: WebCall) -> dict[str, Any]:
     number = call.params["page"]
     if not 1 <= number <= len(pages):
         raise RefusedError("unknown", "there is no such page")
-    found: dict[str, Any] = pages[number - 1]
-    return found
+    page: dict[str, Any] = pages[number - 1]
+    return page
 
 
 def _file_of(call: WebCall) -> str:

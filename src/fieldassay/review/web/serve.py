@@ -89,7 +89,7 @@ PATHS: tuple[WebRoute, ...] = (
 
 def make_app(room: ReviewRoom, site: Site) -> App:
     """Return the server as an ASGI application, the guard around it."""
-    routes = [Route(one.path, _endpoint(room, one), methods=[one.method]) for one in PATHS]
+    routes = [Route(route.path, _endpoint(room, route), methods=[route.method]) for route in PATHS]
 
     async def has_session(scope: Message) -> bool:
         with suppress(sqlite3.Error):  # the route says so
@@ -118,16 +118,16 @@ def _endpoint(room: ReviewRoom, path: WebRoute) -> Callable[[Request], Any]:
 
 def _answer(room: ReviewRoom, path: WebRoute, request: Request, body: bytes) -> Response:
     """Answer a request that passed the guard: session, role, handler."""
-    token, found = _session(room, request)
+    token, session = _session(room, request)
     if path.roles:
-        if found is None:
+        if session is None:
             is_page = path.method == "GET" and not path.path.startswith("/api/")
             return RedirectResponse("/sign-in", 303) if is_page else _problem(401, "sign in first")
-        if found[0].role != EVERYTHING and found[0].role not in path.roles:
+        if session[0].role != EVERYTHING and session[0].role not in path.roles:
             return _problem(403, "your role does not allow this")
-        if room.clock() - found[1] > _TOUCH_SECONDS:
+        if room.clock() - session[1] > _TOUCH_SECONDS:
             room.write(lambda journal: guard.touch_session(journal.db, token, room.clock()))
-    if any(isinstance(one, int) and one > _LARGEST for one in request.path_params.values()):
+    if any(isinstance(parameter, int) and parameter > _LARGEST for parameter in request.path_params.values()):
         return _problem(404, "there is no such thing")
     try:
         data = parse_json(body) if body else {}
@@ -135,7 +135,7 @@ def _answer(room: ReviewRoom, path: WebRoute, request: Request, body: bytes) -> 
             return _problem(422, "an object is expected")
         call = WebCall(
             room,
-            found[0] if found is not None else NOBODY,
+            session[0] if session is not None else NOBODY,
             request.path_params,
             request.query_params,
             data,

@@ -119,16 +119,16 @@ def _rows(search: Search, number: int) -> list[WordRow]:
         if (
             spot.table is not None and spot.box is None
         ):  # the borders before it, counted on from the last cell
-            begun, done, borders = (
+            begun, position, borders = (
                 counted if counted[0] == begin and counted[1] <= spot.start else (begin, begin, 0)
             )
-            counted = (begun, spot.start, borders + page.text.count(SEPARATOR, done, spot.start))
+            counted = (begun, spot.start, borders + page.text.count(SEPARATOR, position, spot.start))
             begin = spot.start - _CELL * counted[2]
         left, unit, zero = _scale(spot, begin)
-        for found in _WORD.finditer(page.text, spot.start, spot.end):
-            start, end = found.span()
+        for match in _WORD.finditer(page.text, spot.start, spot.end):
+            start, end = match.span()
             sides = left + unit * (start - zero), left + unit * (end - zero)
-            by_line[line].append(Token(found[0], number, start, end, *sides))
+            by_line[line].append(Token(match[0], number, start, end, *sides))
             heights[line].append(height)
     return [
         WordRow(number, line, tuple(tokens), sorted(heights[line])[len(heights[line]) // 2])
@@ -249,11 +249,11 @@ class LabelPlaces(Struct, frozen=True):
 class Values:
     """The values that a type reads in a document and a pattern matches, in order, and by their row."""
 
-    def __init__(self, made: Iterable[Candidate]) -> None:
-        self.all = list(made)
+    def __init__(self, candidates: Iterable[Candidate]) -> None:
+        self.all = list(candidates)
         self.rows: dict[int, list[Candidate]] = defaultdict(list)
-        for one in self.all:
-            self.rows[one.row].append(one)
+        for candidate in self.all:
+            self.rows[candidate.row].append(candidate)
 
     def between(self, row: int, first: int, end: int) -> list[Candidate]:
         """Return the values of a row from one word up to another."""
@@ -267,7 +267,7 @@ class Values:
         while at < len(values) and values[at].left < right:
             under.append(values[at])
             at += 1
-        return next((one for one in under if one.is_full), under[0] if under else None)
+        return next((candidate for candidate in under if candidate.is_full), under[0] if under else None)
 
 
 _first, _right = attrgetter("first"), attrgetter("right")
@@ -286,13 +286,13 @@ class SearchedWords:
     @cached_property
     def phrases(self) -> Mapping[str, list[tuple[int, int, int]]]:
         """Return each run of some words as letters and digits, with its row, first word, and end."""
-        found: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
+        phrases: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
         for index, row in enumerate(self.rows):
             check_time()
             for first in range(len(row.keys)):
                 for end, run in runs(row.keys, first):
-                    found[run].append((index, first, end))
-        return found
+                    phrases[run].append((index, first, end))
+        return phrases
 
     def labels(self, label: str) -> list[tuple[int, int, int]]:
         """Return where a label stands; of a long one, one letter may be misread."""
@@ -303,18 +303,20 @@ class SearchedWords:
                 from rapidfuzz.distance import Levenshtein
 
                 runs = list(self.phrases)
-                made = process.extract(label, runs, scorer=Levenshtein.distance, score_cutoff=1, limit=None)
-                near = [run for run, _, _ in made]
+                matches = process.extract(
+                    label, runs, scorer=Levenshtein.distance, score_cutoff=1, limit=None
+                )
+                near = [run for run, _, _ in matches]
             self._labels[label] = sorted(place for run in near for place in self.phrases[run])
         return self._labels[label]
 
     def rows_of(self, labels: Iterable[str]) -> Mapping[int, LabelPlaces]:
         """Return where any of some labels stand, by row."""
         places = {place for label in labels for place in self.labels(label)}
-        found: dict[int, LabelPlaces] = defaultdict(LabelPlaces)
-        for index, first, end in sorted(places, key=lambda one: (one[0], one[1], -one[2])):
-            found[index].add(first, end)
-        return found
+        places_by_row: dict[int, LabelPlaces] = defaultdict(LabelPlaces)
+        for index, first, end in sorted(places, key=lambda place: (place[0], place[1], -place[2])):
+            places_by_row[index].add(first, end)
+        return places_by_row
 
     def values(self, leaf: Leaf, find: Find) -> Values:
         """Return the values that a type reads and a pattern matches."""
@@ -323,14 +325,14 @@ class SearchedWords:
             runs = ((row, run) for row in self.rows for run in row.segments)
             texts = (row.place(*run) for row, run in runs)
             places = texts if leaf.type in TEXTS else self._read(leaf)
-            made = (self.candidate(leaf, find, place) for place in places)
-            self._values[name] = Values(one for one in made if one is not None)
+            candidates = (self.candidate(leaf, find, place) for place in places)
+            self._values[name] = Values(candidate for candidate in candidates if candidate is not None)
         return self._values[name]
 
     def _read(self, leaf: Leaf) -> Iterator[Place]:
         """Yield the places that a type reads; of an id in groups (`51 824 753 556`) the whole."""
         search, whole = self.search, Place(0, 0, 0)
-        for place in sorted(search.readable(leaf), key=lambda one: (one.page, one.start, -one.end)):
+        for place in sorted(search.readable(leaf), key=lambda place: (place.page, place.start, -place.end)):
             if not whole.holds(place):
                 yield place
                 if leaf.type == "id" and _GROUPS.fullmatch(search.text_at(place)):
@@ -389,13 +391,13 @@ class SearchedWords:
             stop = min(near.next(end), len(row.tokens))
             is_text = rule.leaf.type in TEXTS
             beside = self._rest(rule, index, end, stop) if is_text else values.between(index, end, stop)
-            beside = [one for one in beside if one.is_full] or beside
+            beside = [candidate for candidate in beside if candidate.is_full] or beside
             if beside:
-                one = beside[-1] if rule.leaf.type in NUMBERS else beside[0]
-                other_words = row.keys[end : min(one.first, end + _MOST_BETWEEN * 4)]
+                candidate = beside[-1] if rule.leaf.type in NUMBERS else beside[0]
+                other_words = row.keys[end : min(candidate.first, end + _MOST_BETWEEN * 4)]
                 between = sum(any(map(str.isalpha, key)) for key in other_words)
                 if between <= _MOST_BETWEEN:
-                    yield Hit(one, False, is_weak or between > 0)
+                    yield Hit(candidate, False, is_weak or between > 0)
             for below in range(index + 1, min(index + 1 + MOST_BELOW, len(self.rows))):
                 under = values.under(below, row.tokens[first].left, row.tokens[end - 1].right)
                 if under is not None and self.rows[below].page == row.page:
@@ -410,16 +412,20 @@ class SearchedWords:
         if first >= stop:
             return []
         place = row.place(first, min(stop, row.segment_of(first)[1]))
-        one = self.candidate(rule.leaf, rule.find, place)
-        return [one] if one is not None else []
+        candidate = self.candidate(rule.leaf, rule.find, place)
+        return [candidate] if candidate is not None else []
 
     def unlabelled(self, rule: FieldRule, take: str) -> Candidate | None:
         """Return the value that counts where no label has one."""
-        full = [one for one in self.values(rule.leaf, rule.find).all if one.is_full]
-        if not full or take == "none" or (take == "only" and len({one.canonical for one in full}) > 1):
+        full = [candidate for candidate in self.values(rule.leaf, rule.find).all if candidate.is_full]
+        if (
+            not full
+            or take == "none"
+            or (take == "only" and len({candidate.canonical for candidate in full}) > 1)
+        ):
             return None
         if take == "largest":
-            return max(full, key=lambda one: one.size)
+            return max(full, key=lambda candidate: candidate.size)
         return full[-1] if take == "last" else full[0]
 
 
@@ -463,9 +469,9 @@ def best_hit(take: str, hits: Sequence[tuple[int, Hit]]) -> Hit | None:
 
     def rank(pair: tuple[int, Hit]) -> tuple[bool, bool, int, float, float]:
         at, hit = pair
-        one = hit.candidate
+        candidate = hit.candidate
         sign = -1 if take == "last" else 1
-        place = (-one.size, 0) if take == "largest" else (sign * one.row, sign * one.first)
+        place = (-candidate.size, 0) if take == "largest" else (sign * candidate.row, sign * candidate.first)
         return hit.is_below, hit.is_weak, at, *place
 
     return min(hits, key=rank)[1] if hits else None
@@ -478,28 +484,34 @@ def find_values(words: SearchedWords, rules: Mapping[Steps, FieldRule]) -> dict[
     their order.
     """
     others = words.rows_of(label for rule in rules.values() for label in rule.labels)
-    found: dict[Steps, tuple[Candidate, float]] = {}
-    taken: set[Place] = set()
+    candidates: dict[Steps, tuple[Candidate, float]] = {}
+    used_places: set[Place] = set()
     for is_name in (False, True):
         for steps, rule in rules.items():
-            if steps in found:
+            if steps in candidates:
                 continue
             labels = rule.words if is_name else rule.labels
             hits = [(at, hit) for at, label in enumerate(labels) for hit in words.hits(rule, label, others)]
-            best = best_hit(rule.find.take, [pair for pair in hits if pair[1].candidate.place not in taken])
+            best = best_hit(
+                rule.find.take, [pair for pair in hits if pair[1].candidate.place not in used_places]
+            )
             if best is not None:
                 is_weak = is_name or best.is_weak
-                found[steps] = best.candidate, WEAK if is_weak else BELOW if best.is_below else BESIDE
-                taken.add(best.candidate.place)
+                candidates[steps] = best.candidate, WEAK if is_weak else BELOW if best.is_below else BESIDE
+                used_places.add(best.candidate.place)
     for steps, rule in rules.items():
-        one = words.unlabelled(rule, rule.unlabelled) if steps not in found else None
-        if one is not None and one.place not in taken:
-            found[steps] = one, UNLABELLED
-            taken.add(one.place)
-    quotes = {steps: words.search.text_at(one.place) for steps, (one, _) in found.items()}
+        candidate = words.unlabelled(rule, rule.unlabelled) if steps not in candidates else None
+        if candidate is not None and candidate.place not in used_places:
+            candidates[steps] = candidate, UNLABELLED
+            used_places.add(candidate.place)
+    quotes = {steps: words.search.text_at(candidate.place) for steps, (candidate, _) in candidates.items()}
     return {
         steps: PlacedValue(
-            one.text, sure, one.place, "assembled" if rules[steps].find.lines > 1 else "found", quotes[steps]
+            candidate.text,
+            sure,
+            candidate.place,
+            "assembled" if rules[steps].find.lines > 1 else "found",
+            quotes[steps],
         )
-        for steps, (one, sure) in found.items()
+        for steps, (candidate, sure) in candidates.items()
     }

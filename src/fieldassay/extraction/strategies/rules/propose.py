@@ -55,14 +55,14 @@ def propose_rules(spec: Spec, examples: Sequence[Example]) -> dict[Steps, RulePr
 
     The same examples in the same order give the same rules. A field has none where no words help.
     """
-    documents = [SearchedWords(Search.of(one.document.pages)) for one in examples]
-    records = [dict(leaves_of(dict(one.record))) for one in examples]
-    found = {}
+    documents = [SearchedWords(Search.of(example.document.pages)) for example in examples]
+    records = [dict(leaves_of(dict(example.record))) for example in examples]
+    proposals = {}
     for steps, rule in rules_of(spec).scalars.items():
         values = [record.get(steps) for record in records]
         read = [rule.leaf.reader.read("" if value is None else value).canonical for value in values]
         golds = [
-            one if one and not is_blank(value) else None for one, value in zip(read, values, strict=True)
+            text if text and not is_blank(value) else None for text, value in zip(read, values, strict=True)
         ]
         proposal = _Trial(rule, documents, golds).propose()
         for lines in range(2, _MOST_LINES + 1) if rule.leaf.type in TEXTS else ():
@@ -70,18 +70,18 @@ def propose_rules(spec: Spec, examples: Sequence[Example]) -> dict[Steps, RulePr
             other = _Trial(longer, documents, golds).propose()
             proposal = other if other.right > proposal.right else proposal
         if proposal.labels or proposal.find != rule.find:
-            found[steps] = proposal
+            proposals[steps] = proposal
     for at, listed in rules_of(spec).lists.items():
         for column in listed.columns:
             field = (*at, ITEM, *column.steps)
             pairs = (pair for record in records for pair in record.items())
-            texts = [str(one) for at, one in pairs if field_steps(at) == field and not is_blank(one)]
+            texts = [str(value) for at, value in pairs if field_steps(at) == field and not is_blank(value)]
             if column.is_text and (pattern := shape_of(texts)):
                 find = Find(pattern)
-                found[field] = RuleProposal(
-                    (), find, sum(not Matches(pattern).faults(one) for one in texts), len(texts)
+                proposals[field] = RuleProposal(
+                    (), find, sum(not Matches(pattern).faults(text) for text in texts), len(texts)
                 )
-    return found
+    return proposals
 
 
 def shape_of(values: Sequence[str]) -> str:
@@ -90,21 +90,29 @@ def shape_of(values: Sequence[str]) -> str:
     >>> shape_of(["2", "12x", "x3", "1"])
     '(?i)[0-9]+|[0-9]+x|x[0-9]+'
     """
-    shapes = Counter(re.sub("[0-9]+", "[0-9]+", re.escape(one.strip().lower())) for one in values)
-    usual = sorted(one for one, _ in shapes.most_common(_MOST_SHAPES) if "[0-9]+" in one and " " not in one)
-    return f"(?i){'|'.join(usual)}" if sum(shapes[one] for one in usual) > _NEARLY * len(values) else ""
+    shapes = Counter(re.sub("[0-9]+", "[0-9]+", re.escape(value.strip().lower())) for value in values)
+    usual = sorted(
+        shape for shape, _ in shapes.most_common(_MOST_SHAPES) if "[0-9]+" in shape and " " not in shape
+    )
+    return f"(?i){'|'.join(usual)}" if sum(shapes[shape] for shape in usual) > _NEARLY * len(values) else ""
 
 
 def with_rules(spec: Spec, proposals: Mapping[Steps, RuleProposal]) -> Spec:
     """Return a spec whose fields have the labels and the rest of their proposed rules."""
-    return replace(spec, fields=tuple(_with_rules(one, (one.name,), proposals) for one in spec.fields))
+    return replace(spec, fields=tuple(_with_rules(field, (field.name,), proposals) for field in spec.fields))
 
 
 def _with_rules(field: Field, steps: Steps, proposals: Mapping[Steps, RuleProposal]) -> Field:
-    inner = tuple(_with_rules(one, (*steps, one.name), proposals) for one in field.fields)
+    inner = tuple(
+        _with_rules(inner_field, (*steps, inner_field.name), proposals) for inner_field in field.fields
+    )
     items = field.items and _with_rules(field.items, (*steps, field.item_step), proposals)
-    field, one = replace(field, fields=inner, items=items), proposals.get(steps)
-    return field if one is None else replace(field, labels=(*field.labels, *one.labels), find=one.find)
+    field, proposal = replace(field, fields=inner, items=items), proposals.get(steps)
+    return (
+        field
+        if proposal is None
+        else replace(field, labels=(*field.labels, *proposal.labels), find=proposal.find)
+    )
 
 
 class _Trial:
@@ -119,8 +127,12 @@ class _Trial:
         """How each run of words that stands near gold is written, in how many documents."""
         for words, gold in zip(documents, golds, strict=True):
             if gold is not None:
-                places = [one for one in words.values(rule.leaf, rule.find).all if one.canonical == gold]
-                near = {run: text for one in places for run, text in _near(words.rows, one)}
+                places = [
+                    candidate
+                    for candidate in words.values(rule.leaf, rule.find).all
+                    if candidate.canonical == gold
+                ]
+                near = {run: text for candidate in places for run, text in _near(words.rows, candidate)}
                 for run, text in near.items():
                     self.written[run][text] += 1
         least = max(_LEAST, _LEAST_SHARE * len(documents))
@@ -141,7 +153,7 @@ class _Trial:
             for take in self.takes:
                 labels = self._add(self.rule.labels, take, unlabelled)
                 rules.append((labels, *self._choose(labels)))
-        labels, take, unlabelled = max(rules, key=lambda one: (self.right(*one), one[2] == usual))
+        labels, take, unlabelled = max(rules, key=lambda rule: (self.right(*rule), rule[2] == usual))
         own = [self.written[label].most_common(1)[0][0] for label in labels[len(self.rule.labels) :]]
         find = replace(self.rule.find, take=take, unlabelled="" if unlabelled == usual else unlabelled)
         return RuleProposal(
@@ -164,11 +176,15 @@ class _Trial:
         gain = self.gain(labels, take, unlabelled)
         while len(labels) < _MOST_LABELS:
             gains = {
-                one: (self.gain((*labels, one), take, unlabelled), self.written[one].total(), len(one))
-                for one in self.labels
-                if one not in labels
+                label: (
+                    self.gain((*labels, label), take, unlabelled),
+                    self.written[label].total(),
+                    len(label),
+                )
+                for label in self.labels
+                if label not in labels
             }
-            best = max(gains, key=lambda one: gains[one], default=None)
+            best = max(gains, key=lambda label: gains[label], default=None)
             if best is None or gains[best][0] < gain + _GAIN:
                 break
             labels, gain = (*labels, best), gains[best][0]
@@ -178,30 +194,30 @@ class _Trial:
         """Yield the value that a rule finds in each document."""
         for words, own in zip(self.documents, self.hits, strict=True):
             best = best_hit(take, [(at, hit) for at, label in enumerate(labels) for hit in own[label]])
-            one: Candidate | None = best.candidate if best else words.unlabelled(self.rule, unlabelled)
-            yield one.canonical if one is not None else None
+            candidate: Candidate | None = best.candidate if best else words.unlabelled(self.rule, unlabelled)
+            yield candidate.canonical if candidate is not None else None
 
     def right(self, labels: Sequence[str], take: str, unlabelled: str) -> int:
         """Return the number of gold values that a rule finds."""
         pairs = zip(self.golds, self.values(labels, take, unlabelled), strict=True)
-        return sum(gold is not None and one == gold for gold, one in pairs)
+        return sum(gold is not None and value == gold for gold, value in pairs)
 
     def gain(self, labels: Sequence[str], take: str, unlabelled: str) -> float:
         """Return the number of right values less the cost of wrong ones."""
         pairs = zip(self.golds, self.values(labels, take, unlabelled), strict=True)
         return sum(
-            1.0 if one == gold else -_INVENTED if gold is None else -_WRONG
-            for gold, one in pairs
-            if one is not None
+            1.0 if value == gold else -_INVENTED if gold is None else -_WRONG
+            for gold, value in pairs
+            if value is not None
         )
 
 
-def _near(rows: Sequence[WordRow], one: Candidate) -> Iterator[tuple[str, str]]:
+def _near(rows: Sequence[WordRow], candidate: Candidate) -> Iterator[tuple[str, str]]:
     """Yield the runs of words without digits before a value in its row, and in the nearest row above it."""
-    row = rows[one.row]
-    stretches = [(row, max(0, one.first - _MOST_BEFORE), one.first)]
-    left, right = row.tokens[one.first].left, row.tokens[one.end - 1].right
-    for upper in reversed(rows[max(0, one.row - MOST_BELOW) : one.row]):
+    row = rows[candidate.row]
+    stretches = [(row, max(0, candidate.first - _MOST_BEFORE), candidate.first)]
+    left, right = row.tokens[candidate.first].left, row.tokens[candidate.end - 1].right
+    for upper in reversed(rows[max(0, candidate.row - MOST_BELOW) : candidate.row]):
         over = [at for at, token in enumerate(upper.tokens) if token.left < right and token.right > left]
         if over and upper.page == row.page:
             stretches.append((upper, upper.segment_of(over[0])[0], upper.segment_of(over[-1])[1]))

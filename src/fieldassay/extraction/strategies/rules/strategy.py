@@ -98,8 +98,8 @@ def usual_rule(columns: tuple[RuleColumn, ...], until: frozenset[str]) -> ListRu
         for first in range(len(amounts)):
             rest = amounts[first:]
             forms += [[[*own, *text, *rest]], [[*text, *own, *rest]], [text, [*own, *rest]]]
-    made = (tuple(map(tuple, form)) for form in forms)
-    return ListRule(columns, tuple(dict.fromkeys(made)) if text else (), until, frozenset(amounts))
+    rows = (tuple(map(tuple, form)) for form in forms)
+    return ListRule(columns, tuple(dict.fromkeys(rows)) if text else (), until, frozenset(amounts))
 
 
 def read_form(text: str, columns: Sequence[RuleColumn]) -> tuple[tuple[int, ...], ...]:
@@ -119,9 +119,9 @@ def find_items(words: SearchedWords, rule: ListRule) -> tuple[list[Item], float]
     while index < end:
         for form in rule.rows:
             lines = [(index + at, line) for at, line in enumerate(form) if index + at < end]
-            found = [_fit(words, rule.columns, *line, rule.amounts) for line in lines]
-            if len(found) == len(form) and None not in found:
-                items.append({at: run for line in found if line for at, run in line.items()})
+            fits = [_fit(words, rule.columns, *line, rule.amounts) for line in lines]
+            if len(fits) == len(form) and None not in fits:
+                items.append({at: run for line in fits if line for at, run in line.items()})
                 index += len(form) - 1
                 break
         index += 1
@@ -145,7 +145,9 @@ def as_values(words: SearchedWords, rule: ListRule, at: Steps) -> dict[Steps, Pl
             for column, text in texts.items()
             if text and columns[column].leaf.reader.read(text).problem is None
         ]
-        anchor = min((places[column] for column in read), key=lambda one: (one.page, one.start), default=None)
+        anchor = min(
+            (places[column] for column in read), key=lambda place: (place.page, place.start), default=None
+        )
         for column in read:
             steps = (*at, number, *columns[column].steps)
             values[steps] = PlacedValue(texts[column], sure, places[column], "found", quotes[column], anchor)
@@ -191,18 +193,18 @@ def _under_head(
     others = [
         (top.tokens[first].left, top.tokens[end - 1].right)
         for first, end in top.segments
-        if all(end <= taken[0] or first >= taken[1] for taken in placed.values())
+        if all(end <= span[0] or first >= span[1] for span in placed.values())
     ]
     order = sorted(placed, key=lambda at: placed[at])
     items: list[Item] = []
     empty = 0
     for index in range(head + 1, _end_of(words, rule, head + 1)):
-        found = None if others else _fit(words, rule.columns, index, order)
-        found = found or _in_columns(rule.columns, rows[index], index, sides, others)
-        is_item = len(found) >= 2 or any(rule.columns[at].leaf.type in NUMBERS for at in found)
-        if is_item or (found and len(rule.columns) == 1):
-            items.append(found)
-        empty = 0 if found else empty + 1
+        runs = None if others else _fit(words, rule.columns, index, order)
+        runs = runs or _in_columns(rule.columns, rows[index], index, sides, others)
+        is_item = len(runs) >= 2 or any(rule.columns[at].leaf.type in NUMBERS for at in runs)
+        if is_item or (runs and len(rule.columns) == 1):
+            items.append(runs)
+        empty = 0 if runs else empty + 1
         if empty >= _MOST_EMPTY:
             break
     return items
@@ -222,14 +224,14 @@ def _fit(
     """
     row = words.rows[index]
     first, end, left = 0, len(row.tokens), list(order)
-    found: dict[int, Run] = {}
+    runs: dict[int, Run] = {}
     while left and not columns[left[-1]].is_text:
         spans = {stop: begin for begin, stop in _spans(words, columns[left[-1]], index, left[-1] in amounts)}
         while end > first and end not in spans and row.is_mark(end - 1):
             end -= 1
         if spans.get(end, -1) < first:
             return None
-        found[left.pop()] = index, spans[end], end
+        runs[left.pop()] = index, spans[end], end
         end = spans[end]
     for number, at in enumerate(left):
         if columns[at].is_text:
@@ -243,9 +245,9 @@ def _fit(
             stop = spans.get(first, end + 1)
         if not first < stop <= end:
             return None
-        found[at] = index, first, stop
+        runs[at] = index, first, stop
         first = stop
-    return found if all(map(row.is_mark, range(first, end))) else None
+    return runs if all(map(row.is_mark, range(first, end))) else None
 
 
 def _spans(words: SearchedWords, column: RuleColumn, index: int, is_amount: bool) -> list[tuple[int, int]]:
@@ -255,7 +257,10 @@ def _spans(words: SearchedWords, column: RuleColumn, index: int, is_amount: bool
         return [
             (at, at + 1) for at, token in enumerate(row.tokens) if is_match(column.find.pattern, token.text)
         ]
-    spans = [(one.first, one.end) for one in words.values(column.leaf, column.find).rows.get(index, [])]
+    spans = [
+        (candidate.first, candidate.end)
+        for candidate in words.values(column.leaf, column.find).rows.get(index, [])
+    ]
     if is_amount:
         return [(first, end) for first, end in spans if row.is_amount(first, end)]
     return spans
@@ -267,15 +272,15 @@ def _in_columns(
 ) -> dict[int, Run]:  # fmt: skip
     """Return the segments of a row by the nearest head; those under heads of no column are left out."""
     heads = [(*side, at) for at, side in sides.items()] + [(*side, -1) for side in others]
-    found: dict[int, Run] = {}
+    runs: dict[int, Run] = {}
     for first, end in row.segments:
         left, right = row.tokens[first].left, row.tokens[end - 1].right
-        distance, at = min((max(left, one[0]) - min(right, one[1]), one[2]) for one in heads)
-        if at >= 0 and at not in found and distance < 10 * row.height:
-            found[at] = index, first, end
-        elif at in found and columns[at].is_text and found[at][2] == first:
-            found[at] = index, found[at][1], end
-    return found
+        distance, at = min((max(left, head[0]) - min(right, head[1]), head[2]) for head in heads)
+        if at >= 0 and at not in runs and distance < 10 * row.height:
+            runs[at] = index, first, end
+        elif at in runs and columns[at].is_text and runs[at][2] == first:
+            runs[at] = index, runs[at][1], end
+    return runs
 
 
 # The strategy `rules`: values beside their labels and rows under their heads, read by the fields' types.
@@ -302,10 +307,13 @@ class Rules:
         for at, rule in rules.lists.items():
             values |= as_values(words, rule, at)
         return Extracted(
-            build_record(task.spec.fields, values, lambda found: found.value),
+            build_record(task.spec.fields, values, lambda placed_value: placed_value.value),
             None,
-            {join_path(steps): one.confidence or 0.0 for steps, one in values.items()},
-            {join_path(steps): as_evidence(one, words.search) for steps, one in values.items()},
+            {join_path(steps): placed_value.confidence or 0.0 for steps, placed_value in values.items()},
+            {
+                join_path(steps): as_evidence(placed_value, words.search)
+                for steps, placed_value in values.items()
+            },
         )
 
 
@@ -351,7 +359,7 @@ def _name_words(field: Field, keys: Sequence[str]) -> tuple[str, ...]:
 
 def _find_of(fields: Sequence[Field], steps: Steps) -> Find:
     """Return what the spec says of the place of a list."""
-    field = next(one for one in fields if one.name == steps[0])
+    field = next(field for field in fields if field.name == steps[0])
     return field.find if len(steps) == 1 else _find_of(field.fields, steps[1:])
 
 
