@@ -62,6 +62,7 @@ def test_the_losses_of_a_prescription_are_points_of_its_score(answer: Any, wante
 
 XYZ = {"fields": {"x": "text", "y": "text", "z": "text"}}
 GOLD_XYZ = [{"id": "a", "x": "1", "y": "2", "z": "3"}, {"id": "b", "x": "1", "y": "2"}]
+LIST = {"fields": {"lines": {"align": "key: sku", "items": {"fields": {"sku": "id", "note": "text"}}}}}
 TREE = {"id": "c", "expected_extraction": {"a": {"x": 1, "y": 2, "z": 3}, "b": 1, "c": 2, "d": 3}}
 GAINS = {
     # F1 is 2 / 7: b mended 6 / 9, y 4 / 7, z 4 / 8
@@ -103,6 +104,23 @@ GAINS = {
             {"id": "2", "entries": []},
         ],
         {("entries[]", "item_missing"): 25.0},
+    ),
+    # 2 of 6 values are right, and 2 of 2 without both items; each by itself would cost 2 / 4 - 2 / 6
+    "two invented items cost what both cost together": (
+        LIST,
+        [{"id": "a", "lines": [{"sku": "A", "note": "x"}]}],
+        [{"id": "a", "lines": [{"sku": sku, "note": "x"} for sku in "AYZ"]}],
+        {("lines[]", "item_spurious"): 66.6667},
+    ),
+    # 2 of 6 values of all documents: with the missed item 4 of 6, without the invented one 2 of 4
+    "a missed and an invented item at one place": (
+        {**LIST, "score": "accuracy_pooled"},
+        [{"id": name, "lines": [{"sku": name, "note": "x"}]} for name in "AB"],
+        [
+            {"id": "A", "lines": [{"sku": "A", "note": "x"}]},
+            {"id": "B", "lines": [{"sku": "Z", "note": "y"}]},
+        ],
+        {("lines[]", "item_missing"): 33.3333, ("lines[]", "item_spurious"): 16.6667},
     ),
     "a record beside an error is judged": (
         XYZ,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fieldassay.metrics.evidence import COST, COST_SIZE, read_families
+from fieldassay.metrics.evidence import COST, COST_OF_CAUSE, COST_OF_FIELD, COST_SIZE, read_families
 from fieldassay.metrics.fold import is_costed
 from fieldassay.metrics.result.documents import SCORE_WEIGHT
 from fieldassay.metrics.result.estimation import highest_value
@@ -126,15 +126,20 @@ class Loss(Struct, frozen=True):
 
 
 def find_losses(
-    evidence: pl.LazyFrame, result: Result, most: int | None = 5, replicates: int = REPLICATES
+    evidence: pl.LazyFrame,
+    result: Result,
+    most: int | None = 5,
+    replicates: int = REPLICATES,
+    *,
+    by_field: bool = False,
 ) -> dict[str, tuple[Loss, ...]]:
     """Return the costliest losses of each system of a result, the costliest first (all without `most`).
 
-    The cost of a cause is the mean over documents of what its values cost in the document's score; the
-    documents weigh in it as in the score. Each value has one cause: its document's answer, if it failed or
-    has none of several values, else the outermost item that is missing or unpaired, else its field and main
-    diagnosis. Intervals are those of a mean over documents, which are drawn in their families; none without
-    replicates, and in few families. Nothing is found without a table of documents.
+    The cost of a cause is the mean over documents of what its values cost together in the document's score;
+    the documents weigh in it as in the score. Each value has one cause: its document's answer, if it failed
+    or has none of several values, else the outermost item that is missing or unpaired, else its field and
+    main diagnosis; `by_field`, without the diagnosis. Intervals are those of a mean over documents, drawn in
+    their families; none without replicates, and in few families. Nothing is found without documents.
     """
     import polars as pl
 
@@ -153,12 +158,14 @@ def find_losses(
             .otherwise("answer")
         )
     )
-    size = pl.col(COST_SIZE) if COST_SIZE in evidence.collect_schema() else pl.lit(0.0)
-    wrong = evidence.filter(((pl.col(COST) > 0) | (size != 0)) & ~is_due_to_gold())
+    columns, together = evidence.collect_schema(), COST_OF_FIELD if by_field else COST_OF_CAUSE
+    size = pl.col(COST_SIZE) if COST_SIZE in columns else pl.lit(0.0)
+    cost = pl.col(together if together in columns else COST).alias(COST)
+    wrong = evidence.filter(((cost > 0) | (size != 0)) & ~is_due_to_gold())
     diagnosis = pl.col("diagnoses").list.first().fill_null("accepted")
     path = pl.coalesce("gold_path", "pred_path")
     rows = wrong.select(
-        "system", "doc", "field", "outcome", "gold", "pred", COST, size=size, diagnosis=diagnosis, path=path
+        "system", "doc", "field", "outcome", "gold", "pred", cost, size=size, diagnosis=diagnosis, path=path
     )
     rows = join_items(rows.join(shares.lazy(), on=["system", "doc"], maintain_order="left"), evidence)
     each, is_missing = ["system", "doc"], pl.col("outcome") == "missing"
@@ -169,7 +176,9 @@ def find_losses(
     is_item = ~is_lost & pl.col("item").is_not_null()
     rows = rows.with_columns(
         field=pl.when(is_lost).then(pl.lit("")).when(is_item).then("list").otherwise("field"),
-        diagnosis=pl.when(is_lost)
+        diagnosis=pl.when(by_field)
+        .then(pl.lit(""))
+        .when(is_lost)
         .then("cause")
         .when(is_item)
         .then("item_" + pl.col("outcome"))

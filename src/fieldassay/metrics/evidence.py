@@ -194,6 +194,12 @@ COST_SIZE = "cost_size"
 It is by which share the weight of a document grows without an error.
 """
 
+COST_OF_CAUSE, COST_OF_FIELD = "cost_of_cause", "cost_of_field"
+"""The columns of evidence, under any other score, with parts of what errors cost together.
+
+They are those of a field that are missing, invented or wrong in a document; and all of a field.
+"""
+
 REPEAT = "repeat"
 """The column of evidence with the number of the run, where a system has repeated runs; else there is none."""
 

@@ -308,11 +308,14 @@ class Costs(Struct, frozen=True, eq=False):
     """What the rows of a batch cost, as shares of the highest score of a document; NaN: no wrong value.
 
     `sizes`, of a score that pools documents, are by which share the document's weight grows without the row's
-    part of its error; None: it does not.
+    part of its error; None: it does not, and `of_cause` and `of_field` are parts of what the errors of a
+    field cost together in a document: those of one outcome, and all of them.
     """
 
     shares: Floats
     sizes: Floats | None = None
+    of_cause: Floats | None = None
+    of_field: Floats | None = None
 
 
 _CLEARED = ~(FLAG["wrong_kind"] | FLAG["under_wrong_kind"] | FLAG["lone_parent"] | FLAG["unreadable_pred"])
@@ -330,20 +333,40 @@ def find_costs(score_of: BoundMetric | None, evidence: BatchEvidence, table: Doc
     A document may lose more, or less, to two errors than to each by itself.
     """
     errors = _find_errors(evidence, table)
-    if score_of is None or not is_costed(score_of) or score_of.recipe == _ACCURACY.recipe:
-        gained, grown = _mend_leaves(errors), None
-    else:
-        gained, grown = _mend_score(errors, score_of)
+    if score_of is not None and (not is_costed(score_of) or score_of.recipe == _ACCURACY.recipe):
+        score_of = None
+    gained, grown = _mend(errors, score_of, np.arange(len(errors.docs)))
     shared = np.maximum(np.bincount(errors.unit[errors.is_charged], minlength=len(gained)), 1)
-    costs = np.where(errors.wrong, 0.0, np.nan)
     at = np.flatnonzero(errors.is_charged)
     own = errors.unit[at]
-    costs[at] = np.nan_to_num(gained[own]) / shared[own]
-    if grown is None:
-        return Costs(costs)
-    sizes = np.where(errors.wrong, 0.0, np.nan)
-    sizes[at] = np.nan_to_num(grown[own]) / shared[own]
-    return Costs(costs, sizes)
+
+    def by_row(values: Floats) -> Floats:
+        costs = np.where(errors.wrong, 0.0, np.nan)
+        costs[at] = np.nan_to_num(values[own]) / shared[own]
+        return costs
+
+    if grown is not None:
+        return Costs(by_row(gained), by_row(grown))
+    field = np.where(errors.is_answer, -1, evidence.field[errors.rows])
+    cause = np.stack([errors.docs, field, evidence.outcome[errors.rows]])
+    joined = (by_row(_join(errors, gained, score_of, keys)) for keys in (cause, cause[:2]))
+    return Costs(by_row(gained), None, *joined)
+
+
+def _join(errors: _Errors, gained: Floats, score_of: BoundMetric | None, keys: Ints) -> Floats:
+    """Return what errors cost, as parts of what those with the same keys (a column each) cost together."""
+    _, group, counts = np.unique(keys, axis=1, return_inverse=True, return_counts=True)
+    is_several = (counts > 1)[group.ravel()]
+    if not is_several.any():
+        return gained
+    copies = np.full(len(gained), -1)
+    copies[is_several] = np.unique(group.ravel()[is_several], return_inverse=True)[1]
+    own, alone = copies[is_several], np.nan_to_num(gained[is_several])
+    sums = np.bincount(own, alone)[own]
+    part = np.where(np.abs(sums) > 1e-12, alone / np.where(sums == 0, 1.0, sums), 1 / np.bincount(own)[own])
+    together = gained.copy()
+    together[is_several] = _mend(errors, score_of, copies)[0][own] * part
+    return together
 
 
 _ACCURACY = bind_metric(MetricCall("accuracy"))
@@ -374,35 +397,43 @@ class _Errors(Struct, frozen=True, eq=False, dict=True):
     is_answer: Masks
     """Which errors are whole answers."""
 
-    def portions(self) -> Iterator[Ints]:
-        """Yield the errors, some at a time, by the rows of their documents."""
-        sizes = self.by_document[2][self.docs]
+    def portions(self, copies: Ints) -> Iterator[Ints]:
+        """Yield the numbers of copies of documents, some at a time, by their rows."""
+        sizes = self.by_document[2][self.docs_of(copies)]
         number = (np.cumsum(sizes) - 1) // MOST_ROWS
-        for at in np.split(np.arange(len(self.docs)), np.flatnonzero(np.diff(number)) + 1):
+        for at in np.split(np.arange(len(sizes)), np.flatnonzero(np.diff(number)) + 1):
             if len(at):
                 yield at
 
-    def mend(self, units: Ints) -> tuple[BatchEvidence, DocumentTable]:
-        """Return the document of each of these errors as it is without the error."""
+    def docs_of(self, copies: Ints) -> Ints:
+        """Return the document of each copy; `copies` has the copy in which each error is mended, -1: none."""
+        docs = np.zeros(copies.max(initial=-1) + 1, np.int64)
+        docs[copies[copies >= 0]] = self.docs[copies >= 0]
+        return docs
+
+    def mend(self, at: Ints, copies: Ints) -> tuple[BatchEvidence, DocumentTable]:
+        """Return these copies of documents, each as it is without its errors."""
         evidence, (order, first, counts) = self.evidence, self.by_document
-        sizes = counts[self.docs[units]]
+        docs, units = self.docs_of(copies)[at], np.flatnonzero((copies >= at[0]) & (copies <= at[-1]))
+        sizes = counts[docs]
         start = np.cumsum(sizes) - sizes
-        doc = np.repeat(np.arange(len(units)), sizes)
-        at = order[np.arange(len(doc)) - start[doc] + first[self.docs[units]][doc]]
-        is_mended, is_whole = self.unit[at] == units[doc], evidence.kind[self.rows[units]] != Kind.VALUE
-        batch = _mend_rows(evidence, at, is_mended, (self.is_answer[units] | is_whole)[doc])
-        is_extra = is_whole & (evidence.outcome[self.rows[units]] == Outcome.SPURIOUS)
-        batch.outcome[is_mended & (is_extra & ~self.is_answer[units])[doc]] = _GONE
-        self._mend_items(batch, units, start)
+        doc = np.repeat(np.arange(len(at)), sizes)
+        rows = order[np.arange(len(doc)) - start[doc] + first[docs][doc]]
+        unit = self.unit[rows]
+        is_mended, is_whole = (unit >= 0) & (copies[unit] == at[doc]), evidence.kind[self.rows] != Kind.VALUE
+        batch = _mend_rows(evidence, rows, is_mended, (self.is_answer | is_whole)[unit])
+        is_extra = is_whole & (evidence.outcome[self.rows] == Outcome.SPURIOUS) & ~self.is_answer
+        batch.outcome[is_mended & is_extra[unit]] = _GONE
+        self._mend_items(batch, units, start[copies[units] - at[0]])
         _empty_lists(batch, doc)
         is_left = batch.outcome != _GONE
-        numbers = {name: values[self.docs[units]] for name, values in self.table.numbers.items()}
-        is_answer = self.is_answer[units]
+        numbers = {name: values[docs] for name, values in self.table.numbers.items()}
+        is_answer = np.isin(at, copies[self.is_answer])
         claims = {
-            name: values[self.docs[units]] & ~is_answer | ((name == "has_prediction") & is_answer)
+            name: values[docs] & ~is_answer | ((name == "has_prediction") & is_answer)
             for name, values in self.table.claims.items()
         }
-        names = tuple(map(str, units.tolist()))
+        names = tuple(map(str, at.tolist()))
         columns = ("field", "kind", "outcome", "score", "weight", "critical", "flags", "reason", "confidence")
         chosen = {name: getattr(batch, name)[is_left] for name in columns}
         extras = {name: values[is_left] for name, values in batch.extras.items()}
@@ -446,11 +477,11 @@ class _Errors(Struct, frozen=True, eq=False, dict=True):
         while (above >= 0).any():
             inside = np.flatnonzero(above >= 0)
             items = above[inside]
-            whole = np.maximum(self.lacked_of_items[items], 1e-300)
-            share = np.minimum(self.lacked[units[inside]] / whole, 1.0)
-            rows = start[inside] + self.place[items]
+            lacked = self.lacked[units[inside]] / np.maximum(self.lacked_of_items[items], 1e-300)
+            rows, place = np.unique(start[inside] + self.place[items], return_inverse=True)
+            alike = np.where(self._is_whole(self.rows[units[inside]], items), 1.0, lacked)
+            share, alike = (np.minimum(np.bincount(place, part), 1.0) for part in (lacked, alike))
             batch.score[rows] += (1.0 - batch.score[rows]) * share
-            alike = np.where(self._is_whole(self.rows[units[inside]], items), 1.0, share)
             for values in batch.extras.values():
                 values[rows] += (1.0 - values[rows]) * alike
             batch.outcome[rows[share > 1.0 - 1e-12]] = Outcome.MATCH
@@ -469,40 +500,46 @@ class _Errors(Struct, frozen=True, eq=False, dict=True):
         return np.array(is_whole, bool)[place.ravel()]
 
 
-def _mend_leaves(errors: _Errors) -> Floats:
-    """Return what the accuracy of its document gains without each error, from the values alone."""
-    evidence, count = errors.evidence, len(errors.docs)
+def _mend_leaves(errors: _Errors, copies: Ints) -> Floats:
+    """Return what the accuracy of its document gains in each copy, from the values alone."""
+    evidence, docs, chosen = errors.evidence, errors.docs_of(copies), copies >= 0
     is_leaf = (evidence.kind == Kind.VALUE) & (evidence.outcome <= Outcome.SPURIOUS)
     doc = evidence.doc[is_leaf]
     leaves = np.bincount(doc, minlength=len(evidence.documents))
     score = np.bincount(doc, evidence.score[is_leaf], minlength=len(evidence.documents))
     is_extra = is_leaf & (evidence.outcome == Outcome.SPURIOUS) & (errors.unit >= 0)
-    extra = np.bincount(errors.unit[is_extra], minlength=count)
-    left, right = leaves[errors.docs] - extra, score[errors.docs] + errors.lacked - extra
-    mended = np.divide(right, left, out=np.ones(count), where=left > 0)
-    gained: Floats = mended - score[errors.docs] / np.maximum(leaves[errors.docs], 1)
+    extra = np.bincount(errors.unit[is_extra], minlength=len(copies))
+    extra, lacked = (
+        np.bincount(copies[chosen], values[chosen], minlength=len(docs)) for values in (extra, errors.lacked)
+    )
+    left, right = leaves[docs] - extra, score[docs] + lacked - extra
+    mended = np.divide(right, left, out=np.ones(len(docs)), where=left > 0)
+    gained: Floats = mended - score[docs] / np.maximum(leaves[docs], 1)
     return gained
 
 
-def _mend_score(errors: _Errors, score_of: BoundMetric) -> tuple[Floats, Floats | None]:
-    """Return what the score of its document gains without each error, as a share of the highest score.
+def _mend(errors: _Errors, score_of: BoundMetric | None, copies: Ints) -> tuple[Floats, Floats | None]:
+    """Return what the score of its document gains in each copy, as a share of the highest score.
 
     The second array, of a score that pools documents, is by which share the weight of its document grows.
     """
+    if score_of is None:
+        return _mend_leaves(errors, copies), None
     sign, highest = (-1.0 if score_of.metric.better == "lower" else 1.0), highest_value(score_of) or 1.0
     columns, pooled = DocumentColumns(errors.evidence, errors.table), pooled_divisor(score_of.recipe)
-    before = columns.evaluate(score_of.recipe)[errors.docs]
-    gained, grown = np.zeros(len(errors.docs)), np.zeros(len(errors.docs))
-    for units in errors.portions():
-        mended_columns = DocumentColumns(*errors.mend(units))
+    docs = errors.docs_of(copies)
+    before = columns.evaluate(score_of.recipe)[docs]
+    gained, grown = np.zeros(len(docs)), np.zeros(len(docs))
+    for at in errors.portions(copies):
+        mended_columns = DocumentColumns(*errors.mend(at, copies))
         mended = mended_columns.evaluate(score_of.recipe)
-        without = highest - before[units] if sign > 0 else before[units]
-        gained[units] = np.where(np.isnan(mended), without, sign * (mended - before[units])) / highest
+        without = highest - before[at] if sign > 0 else before[at]
+        gained[at] = np.where(np.isnan(mended), without, sign * (mended - before[at])) / highest
         if pooled is not None:
-            grown[units] = mended_columns.per_document(pooled)
+            grown[at] = mended_columns.per_document(pooled)
     if pooled is None:
         return gained, None
-    size = columns.per_document(pooled)[errors.docs]
+    size = columns.per_document(pooled)[docs]
     grown = np.divide(grown, size, out=np.ones(len(size)), where=size > 0)
     return gained, grown - 1.0
 

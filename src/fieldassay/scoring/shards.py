@@ -22,7 +22,16 @@ from fieldassay.io.files.tables import write_parquet
 from fieldassay.io.json_value import fold_null_values, is_empty_text
 from fieldassay.io.text.shown import clip
 from fieldassay.io.workers.program import run_ray
-from fieldassay.metrics.evidence import COST, COST_SIZE, FLAG, BatchEvidence, DocumentTable, Outcome
+from fieldassay.metrics.evidence import (
+    COST,
+    COST_OF_CAUSE,
+    COST_OF_FIELD,
+    COST_SIZE,
+    FLAG,
+    BatchEvidence,
+    DocumentTable,
+    Outcome,
+)
 from fieldassay.metrics.fold import Costs, FoldPlan, Partial, find_costs, fold, fold_repeats, merge
 from fieldassay.paths import field_of, plain_path
 from fieldassay.records.matching import Matching, batches
@@ -186,8 +195,12 @@ class EvidenceRows(Struct, frozen=True):
         of_rows = self.find_costs()
         costs = pl.Series(COST, of_rows.shares / self.runs, nan_to_null=True)
         frame = frame.insert_column(frame.columns.index("other_field") + 1, costs)
-        if of_rows.sizes is not None:
-            frame = frame.with_columns(pl.Series(COST_SIZE, of_rows.sizes / self.runs, nan_to_null=True))
+        more = {COST_SIZE: of_rows.sizes, COST_OF_CAUSE: of_rows.of_cause, COST_OF_FIELD: of_rows.of_field}
+        frame = frame.with_columns(
+            pl.Series(name, values / self.runs, nan_to_null=True)
+            for name, values in more.items()
+            if values is not None
+        )
         return frame.filter(~pl.col("outcome").is_in(["match", "absent"])) if self.only_errors else frame
 
     def pack(self) -> bytes:

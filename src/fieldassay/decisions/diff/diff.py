@@ -631,10 +631,8 @@ def _sum_losses(entry: Contestant, documents: tuple[str, ...] | None) -> Mapping
         rows = rows.filter(_is_compared(documents))
         table = result.documents.filter(_is_compared(documents))
         result = replace(result, documents_table=lambda: table)
-    points: defaultdict[str, float] = defaultdict(float)
-    for loss in find_losses(rows, result, most=None, replicates=0)[entry.system]:
-        points[loss.field] += loss.points
-    return points
+    losses = find_losses(rows, result, None, 0, by_field=True)[entry.system]
+    return defaultdict(float, ((loss.field, loss.points) for loss in losses))
 
 
 def _side(entry: Contestant) -> DiffSide:

@@ -1,12 +1,12 @@
 """The fields of a run by system: how good each is, what changed, and the most frequent error."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.decisions.losses import Mistake
-from fieldassay.io.text.shown import clip, format_count, join_names
+from fieldassay.io.text.shown import clip, clip_apart, format_count, join_names
 from fieldassay.metrics.estimate import (
     NOTHING,
     Estimate,
@@ -176,8 +176,12 @@ def _lay_out(table: FieldsBySystem, rows: Sequence[FieldRow], *, has_bars: bool)
     cells += [[describe_change(row.changes[1]) for row in rows]] if count == 2 else []
     has_errors = any(row.error for row in rows)
     cells += [[row.error for row in rows]] if has_errors else []
-    names = [clip(name, _NAME) for name in table.systems]
-    heads = ["field", *names, *(["change"] if count == 2 else []), *(["most often"] if has_errors else [])]
+    heads = [
+        "field",
+        *clip_apart(table.systems, _NAME),
+        *(["change"] if count == 2 else []),
+        *(["most often"] if has_errors else []),
+    ]
     return ReportTable("", heads, list(zip(*cells, strict=True)), ())
 
 
@@ -208,8 +212,8 @@ def describe_change(change: Comparison | None) -> str:
 
 def _count_changes(table: FieldsBySystem, rows: Sequence[FieldRow]) -> ReportTable:
     """Return the fields of many systems: the first, the range of the others, and who is better or worse."""
-    first, *others = table.systems
-    heads = ["field", clip(first, 16), f"{len(others)} others", "▼ worse", "▲ better"]
+    names = dict(zip(table.systems, clip_apart(table.systems, 16), strict=True))
+    heads = ["field", names[table.systems[0]], f"{len(names) - 1} others", "▼ worse", "▲ better"]
     cells = []
     for row in rows:
         values = [
@@ -224,7 +228,7 @@ def _count_changes(table: FieldsBySystem, rows: Sequence[FieldRow]) -> ReportTab
                 format_value(row.estimates[0]),
                 ends[0] if ends[0] == ends[1] else f"{ends[0].removesuffix('%')} to {ends[1]}",
                 *(
-                    _name_systems([change for change in row.shown if change.verdict == verdict])
+                    _name_systems([change for change in row.shown if change.verdict == verdict], names)
                     for verdict in ("worse", "better")
                 ),
             ]
@@ -232,9 +236,9 @@ def _count_changes(table: FieldsBySystem, rows: Sequence[FieldRow]) -> ReportTab
     return ReportTable("", heads, cells, ())
 
 
-def _name_systems(changes: Sequence[Comparison]) -> str:
+def _name_systems(changes: Sequence[Comparison], names: Mapping[str, str]) -> str:
     named = [
-        f"{clip(change.systems[1], 14)} {format_points(change.difference or 0.0, change.unit)}"
+        f"{names[change.systems[1]]} {format_points(change.difference or 0.0, change.unit)}"
         for change in sorted(changes, key=lambda change: -abs(change.difference or 0.0))[:2]
     ]
     return ", ".join([*named, *([f"{len(changes) - 2} more"] if len(changes) > 2 else [])])
@@ -251,7 +255,7 @@ def describe_rest(table: FieldsBySystem, most: int = MOST_FIELDS) -> list[str]:
         range_ = f"{format_in_unit(least)} or better" if least < 1.0 else "all 100%"
         lines.append(f"and {format_count(len(hidden), 'more field')}{of}, {range_}: {join_names(names)}")
     counted = f" (corrected for {tested:,} tests)" if tested > 1 else ""
-    first = clip(table.systems[0], _NAME)
+    first = clip_apart(table.systems, _NAME)[0]
     if any(row.shown for row in table.rows):
         lines.append(f"▲ better, ▼ worse than {first}, beyond chance{counted}")
     elif tested:

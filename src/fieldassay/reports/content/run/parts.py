@@ -5,7 +5,15 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from fieldassay.attribution.share import FEWEST
 from fieldassay.decisions.losses import Loss
-from fieldassay.io.text.shown import clip, format_count, format_markdown, format_pair, join_names, visible
+from fieldassay.io.text.shown import (
+    clip,
+    clip_apart,
+    format_count,
+    format_markdown,
+    format_pair,
+    join_names,
+    visible,
+)
 from fieldassay.metrics.estimate import NOTHING, format_both, format_cost, format_size, format_value
 from fieldassay.metrics.result.verdicts import Decision, GateAnswer
 from fieldassay.reports.content.run.fields import (
@@ -129,13 +137,13 @@ def describe_system(heads: Sequence[str], row: Sequence[str]) -> str:
 def shorten_names(
     page: ScreenPage, columns: Sequence[PageColumn], rows: Sequence[Sequence[str]], place: int
 ) -> list[list[str]]:
-    """Return rows whose names are cut so that a table fits the page, or whole where they would be alike."""
+    """Return rows whose names are cut so that a table fits the page, and no two are alike."""
     for width in (LONGEST_NAME, 24, _NARROW):
-        short = [[*row[:place], clip(row[place], width), *row[place + 1 :]] for row in rows]
-        apart = len({row[place] for row in short}) == len({row[place] for row in rows})
-        if (apart and page.has_room(columns, short)) or width == _NARROW:
+        names = clip_apart([row[place] for row in rows], width)
+        short = [[*row[:place], name, *row[place + 1 :]] for row, name in zip(rows, names, strict=True)]
+        if page.has_room(columns, short):
             break
-    return short if apart else [list(row) for row in rows]
+    return short
 
 
 def systems_table(summary: Summary) -> tuple[list[str], list[list[str]]]:

@@ -101,7 +101,9 @@ def share_levels(evidence: pl.LazyFrame, result: Result) -> dict[str, list[tuple
     for name, least in reversed(LEVELS.items()):
         level = pl.when(score >= least - SLACK).then(pl.lit(name)).otherwise(level)
     rows = evidence.filter((pl.col("kind") == "value") & (pl.col("outcome") != "failed"))
-    level_counts = rows.group_by("system", "field", level=level, silent=is_silent).len().collect()
+    level_counts = (
+        rows.group_by("system", "field", level=level, silent=is_silent, maintain_order=True).len().collect()
+    )
     shares: dict[str, list[tuple[str, ...]]] = {}
     for system in result.systems:
         own = level_counts.filter(
@@ -111,12 +113,8 @@ def share_levels(evidence: pl.LazyFrame, result: Result) -> dict[str, list[tuple
         for field, name, count in own.select("field", "level", "len").iter_rows():
             counts.setdefault(field, dict.fromkeys(LEVELS, 0))[name] += count
         shares[system] = [
-            (
-                field,
-                *(format_share(number / sum(counts[field].values()), 0) for number in counts[field].values()),
-            )
-            for field in result.fields
-            if field in counts
+            (field, *(format_share(number / sum(levels.values()), 0) for number in levels.values()))
+            for field, levels in counts.items()
         ]
     return shares
 
