@@ -10,7 +10,7 @@ from msgspec import Struct
 from fieldassay.attribution.sent import UNCOPIED, SentPlace, SentText
 from fieldassay.extraction.places import fold, normalized, surface_forms, variant_readers
 from fieldassay.io.text.shown import clip
-from fieldassay.values.diagnosis.folding import fold_confusable
+from fieldassay.values.diagnosis.writing import fold_confusable
 from fieldassay.values.types.numbers.units import canonical_unit
 
 if TYPE_CHECKING:

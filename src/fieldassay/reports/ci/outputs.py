@@ -25,8 +25,8 @@ from fieldassay.io.text.shown import break_commands, clip, format_count, format_
 from fieldassay.metrics.estimate import Estimate, format_value
 from fieldassay.metrics.result.verdicts import VERDICT_WORDS, Decision, GateOutcome, Verdict
 from fieldassay.reports.content.diff import describe_diff
-from fieldassay.reports.content.run.fields import worst_fields
 from fieldassay.reports.content.run.parts import answer_part, describe_answers, detail_parts, remarks_part
+from fieldassay.reports.content.run.sections import worst_fields
 from fieldassay.reports.content.run.summary import Summary, summarize
 from fieldassay.reports.report import Reported, ReportOptions
 from fieldassay.reports.wording import DIAGNOSES, REASONS, SHORT_DIAGNOSES, describe

@@ -26,8 +26,8 @@ from fieldassay.metrics.estimate import (
 from fieldassay.metrics.result.result import TIMES, Result, by_system, find_main, find_named
 from fieldassay.metrics.result.verdicts import UNGATED, Decision, GateOutcome, Verdict
 from fieldassay.paths import describe_place, is_unit_key
-from fieldassay.reports.content.run.fields import describe_rest, fields_table, tabulate_by_system
 from fieldassay.reports.content.run.parts import remarks_part
+from fieldassay.reports.content.run.sections import describe_rest, fields_table, tabulate_by_system
 from fieldassay.reports.content.run.summary import is_whole
 from fieldassay.reports.findings.recommendation import (
     Recommendation,

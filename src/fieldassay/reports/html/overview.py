@@ -22,7 +22,7 @@ from fieldassay.metrics.estimate import (
 from fieldassay.metrics.result.result import Result, find_main
 from fieldassay.metrics.result.verdicts import Comparison, Decision, GateOutcome, Verdict
 from fieldassay.metrics.thresholds import WORDS, format_threshold
-from fieldassay.reports.content.run.fields import tabulate_by_system
+from fieldassay.reports.content.run.sections import tabulate_by_system
 from fieldassay.reports.content.run.summary import (
     HEADLINE,
     Summary,

@@ -17,8 +17,12 @@ from fieldassay.errors import ProblemsError
 from fieldassay.io.text.shown import clip, format_json, visible
 from fieldassay.metrics.result.verdicts import name_changes
 from fieldassay.reports import wording as wording
-from fieldassay.reports.content.run.fields import describe_change, describe_rest, worst_fields
-from fieldassay.reports.content.run.sections import describe_first_violation
+from fieldassay.reports.content.run.sections import (
+    describe_change,
+    describe_first_violation,
+    describe_rest,
+    worst_fields,
+)
 from fieldassay.reports.html.chunks import (
     CROPS,
     chunk_rows,

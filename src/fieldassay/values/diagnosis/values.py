@@ -9,16 +9,15 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from fieldassay.values.catalogue import BIT, READERS
-from fieldassay.values.diagnosis.amounts import (
+from fieldassay.values.diagnosis.wording import Wording, diagnose_wording
+from fieldassay.values.diagnosis.writing import (
     Amounts,
+    Flags,
     are_units_spelled_otherwise,
     diagnose_amounts,
+    diagnose_digits,
     diagnose_money,
     diagnose_quantities,
-)
-from fieldassay.values.diagnosis.folding import (
-    Flags,
-    diagnose_digits,
     diagnose_surface,
     equal,
     fold_confusable,
@@ -27,7 +26,6 @@ from fieldassay.values.diagnosis.folding import (
     pick,
     whole_candidates,
 )
-from fieldassay.values.diagnosis.wording import Wording, diagnose_wording
 from fieldassay.values.types.column import Column, Objects, lengths
 from fieldassay.values.types.dates.dates import DateReader
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from fieldassay.values.catalogue import BIT
-from fieldassay.values.diagnosis.folding import (
+from fieldassay.values.diagnosis.writing import (
     Flags,
     code_sums,
     contained,

@@ -16,17 +16,15 @@ from fieldassay.io.text.shown import (
 )
 from fieldassay.metrics.estimate import NOTHING, format_both, format_cost, format_size, format_value
 from fieldassay.metrics.result.verdicts import Decision, GateAnswer
-from fieldassay.reports.content.run.fields import (
+from fieldassay.reports.content.run.sections import (
     FEW_FIELDS,
     MOST_FIELDS,
-    FieldsBySystem,
-    describe_rest,
-    fields_table,
-)
-from fieldassay.reports.content.run.sections import (
     SIDE_BY_SIDE,
     STYLES,
+    FieldsBySystem,
     describe_first_violation,
+    describe_rest,
+    fields_table,
     gates_parts,
     repeats_parts,
 )

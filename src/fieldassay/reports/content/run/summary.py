@@ -25,11 +25,12 @@ from fieldassay.metrics.result.result import (
 )
 from fieldassay.metrics.result.verdicts import Decision
 from fieldassay.metrics.uncertainty.bootstrap import FEW_FAMILIES, say_too_few_families
-from fieldassay.reports.content.run.fields import FieldsBySystem, tabulate_by_system
 from fieldassay.reports.content.run.sections import (
+    FieldsBySystem,
     RepeatsShown,
     describe_comparisons,
     list_repeats,
+    tabulate_by_system,
 )
 from fieldassay.reports.findings.recommendation import (
     FAILURES,
