@@ -369,11 +369,11 @@ class _PdfReader:
         pieces = self._marked(_find_marked(text, texts, starts), texts, starts, quarters)
         others = [at for at, level in enumerate(is_level) if (not level or quarters[at]) and at not in pieces]
         places = [place for at in others for place in range(starts[at], starts[at] + len(texts[at]))]
-        boxes, is_known = self._boxes.read(self._handle, places)
+        boxes, has_extent = self._boxes.read(self._handle, places)
         end = 0
         for at in others:
             begin, end = end, end + len(texts[at])
-            char_boxes = zip(boxes[:, begin:end].T.tolist(), is_known[begin:end].tolist(), strict=True)
+            char_boxes = zip(boxes[:, begin:end].T.tolist(), has_extent[begin:end].tolist(), strict=True)
             pieces[at] = self._pieces(texts[at], char_boxes, quarters[at])
         return self._displayed(texts, sides), pieces
 
@@ -383,8 +383,8 @@ class _PdfReader:
 
         count, sizes = len(texts), np.fromiter(map(len, texts), int, len(texts))
         ends = (np.array(starts) + sizes - 1).tolist()
-        read, is_known = self._boxes.read(self._handle, [*starts, *ends])
-        first, last, is_level = read[:, :count], read[:, count:], is_known[:count] & is_known[count:]
+        read, has_extent = self._boxes.read(self._handle, [*starts, *ends])
+        first, last, is_level = read[:, :count], read[:, count:], has_extent[:count] & has_extent[count:]
         with np.errstate(invalid="ignore", over="ignore"):
             height = np.maximum(first[3] - first[1], last[3] - last[1])
             is_level &= (np.abs(first[1] - last[1]) <= 0.3 * height) & (first[0] <= last[0])
@@ -460,8 +460,8 @@ class _PdfReader:
         pieces: list[TurnedWord] = []
         chars: list[str] = []
         around: tuple[float, float, float, float] | None = None
-        for char, ((left, bottom, right, top), is_known) in zip(text, boxes, strict=True):
-            if not is_known:
+        for char, ((left, bottom, right, top), has_extent) in zip(text, boxes, strict=True):
+            if not has_extent:
                 if chars:
                     chars.append(char)
                 continue
