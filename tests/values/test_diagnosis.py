@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.doc_tables import rows
 from tests.effort import characters, few_examples
 
-from fieldassay.scoring.engine.assemble import TRIVIAL, diagnose_context
+from fieldassay.scoring.engine.diagnose import TRIVIAL, diagnose_context
 from fieldassay.values.catalogue import BIT, DIAGNOSES, READERS, diagnosis_names
 from fieldassay.values.diagnosis.values import ValueRows, diagnose_pairs
 from fieldassay.values.types.column import Column, Reading, objects

@@ -11,8 +11,8 @@ import polars as pl
 
 from fieldassay.io.text.shown import make_printable
 from fieldassay.metrics.evidence import REPEAT, BatchEvidence, Kind, Outcome, flag_names
-from fieldassay.scoring.engine.assemble import diagnose
 from fieldassay.scoring.engine.coding import Block, Coded, json_text
+from fieldassay.scoring.engine.diagnose import diagnose
 from fieldassay.scoring.engine.judge import Judged
 from fieldassay.scoring.engine.rows import RowPaths
 from fieldassay.values.catalogue import diagnosis_names
