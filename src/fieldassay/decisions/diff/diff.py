@@ -428,7 +428,7 @@ def diff_runs(*references: str | Path, options: DiffOptions = DiffOptions()) -> 
         replicates=data.replicates,
         seed=data.seed,
         level=data.level,
-        notes=(*_remark(entries, data), *remark_comparisons(data)),
+        notes=(*_remark(entries), *remark_comparisons(data)),
         warnings=warnings,
     )
 
@@ -642,29 +642,16 @@ def _side(entry: Contestant) -> DiffSide:
     )
 
 
-def _remark(entries: Sequence[Contestant], data: PairedData) -> tuple[str, ...]:
-    """Return the remarks on failed answers, and on how the runs were sampled and made."""
+def _remark(entries: Sequence[Contestant]) -> tuple[str, ...]:
+    """Return the remarks on failed answers, and on versions that differ."""
     failed = [f"{entry.label}: {told}" for entry in entries if (told := _describe_failures(entry))]
-    runs = {entry.run.reference: entry.run.run for entry in entries}
-    answers = (f"failed answers: {'; '.join(failed)}",) if failed else ()
-    drawn = {
-        name: _describe_drawing(one.paired.replicates, one.paired.seed, one.paired.level)
-        for name, one in runs.items()
-    }
-    remarks = []
-    if len(set(drawn.values())) > 1:
-        told = "; ".join(f"{name}: {text}" for name, text in drawn.items())
-        used = _describe_drawing(data.replicates, data.seed, data.level)
-        remarks.append(f"the runs drew their intervals differently ({told}); this comparison uses {used}")
-    versions = {name: one.version for name, one in runs.items()}
-    if len(set(versions.values())) > 1:
-        told = "; ".join(f"{name}: {version}" for name, version in versions.items())
-        remarks.append(f"the runs come from different versions of fieldassay ({told}); see the changelog")
-    return (*answers, *remarks)
-
-
-def _describe_drawing(replicates: int, seed: int, level: float) -> str:
-    return f"{replicates:,} replicates, seed {seed}, level {level:g}"
+    versions = {entry.run.reference: entry.run.run.version for entry in entries}
+    told = "; ".join(f"{name}: {version}" for name, version in versions.items())
+    differ = f"the runs come from different versions of fieldassay ({told}); see the changelog"
+    return (
+        *([f"failed answers: {'; '.join(failed)}"] if failed else []),
+        *([differ] if len({*versions.values()}) > 1 else []),
+    )
 
 
 def _describe_failures(entry: Contestant) -> str:
