@@ -347,20 +347,21 @@ def find_costs(score_of: BoundMetric | None, evidence: BatchEvidence, table: Doc
 
     if grown is not None:
         return Costs(by_row(gained), by_row(grown))
-    field = np.where(errors.is_answer, -1, evidence.field[errors.rows])
-    cause = np.stack([errors.docs, field, evidence.outcome[errors.rows]])
-    joined = (by_row(_join(errors, gained, score_of, keys)) for keys in (cause, cause[:2]))
+    field = np.where(errors.is_answer, 0, evidence.field[errors.rows] + 1)
+    place = errors.docs * (len(evidence.fields) + 1) + field
+    cause = place * len(Outcome) + evidence.outcome[errors.rows]
+    joined = (by_row(_join(errors, gained, score_of, keys)) for keys in (cause, place))
     return Costs(by_row(gained), None, *joined)
 
 
 def _join(errors: _Errors, gained: Floats, score_of: BoundMetric | None, keys: Ints) -> Floats:
-    """Return what errors cost, as parts of what those with the same keys (a column each) cost together."""
-    _, group, counts = np.unique(keys, axis=1, return_inverse=True, return_counts=True)
-    is_several = (counts > 1)[group.ravel()]
+    """Return what errors cost, as parts of what those with the same key cost together."""
+    _, group, counts = np.unique(keys, return_inverse=True, return_counts=True)
+    is_several = (counts > 1)[group]
     if not is_several.any():
         return gained
     copies = np.full(len(gained), -1)
-    copies[is_several] = np.unique(group.ravel()[is_several], return_inverse=True)[1]
+    copies[is_several] = np.unique(group[is_several], return_inverse=True)[1]
     own, alone = copies[is_several], np.nan_to_num(gained[is_several])
     sums = np.bincount(own, alone)[own]
     part = np.where(np.abs(sums) > 1e-12, alone / np.where(sums == 0, 1.0, sums), 1 / np.bincount(own)[own])

@@ -101,19 +101,18 @@ def clip(text: str | None, width: int = 40) -> str:
 
 
 def clip_apart(names: Sequence[str], width: int) -> list[str]:
-    """Return names as a report shows them: clipped, their common start first, and so that none look alike.
+    """Return names as a report shows them: clipped; without their common start, or longer, if two look alike.
 
     >>> clip_apart(["base_prompt=a_model=m1", "base_prompt=a_model=m2", "base_prompt=b_model=m1"], 14)
     ['…a_model=m1', '…a_model=m2', '…b_model=m1']
     """
-    longest = max(map(len, names), default=0)
     apart = (at for at, signs in enumerate(zip(*names, strict=False)) if len({*signs}) > 1)
-    start = next(apart, 0) if longest > width else 0
-    shown = [f"…{name[start:]}" if start > 1 else name for name in names]
+    start, longest = next(apart, 0), max(map(len, names), default=0)
     for wide in range(width, longest + 1):
-        clipped = [clip(name, wide) for name in shown]
-        if len({*clipped}) == len({*names}):
-            return clipped
+        for shown in (names, [f"…{name[start:]}" for name in names]):
+            clipped = [clip(name, wide) for name in shown]
+            if len({*clipped}) == len({*names}):
+                return clipped
     return [clip(name, max(width, longest)) for name in names]
 
 
