@@ -17,7 +17,6 @@ from fieldassay.documents.transcript import Line, Page, Transcript, Word
 from fieldassay.errors import MissingExtraError, ProblemsError
 from fieldassay.extraction import evidence
 from fieldassay.extraction.endpoints.exchange import Attachment, Failure, ModelAnswer, TokenChoice
-from fieldassay.extraction.strategies.merge import value_confidences
 from fieldassay.extraction.strategies.prompted import Decode, Prompted, PromptInput, Split
 from fieldassay.extraction.strategies.prompts import (
     Detect,
@@ -29,6 +28,7 @@ from fieldassay.extraction.strategies.prompts import (
     choose_examples,
     choose_passages,
     open_encoder,
+    value_confidences,
 )
 from fieldassay.extraction.strategy import Example, Task
 from fieldassay.extraction.systems import ExtractionInput, load_examples

@@ -12,8 +12,8 @@ from fieldassay.documents.sources import load_bytes
 from fieldassay.errors import ProblemsError
 from fieldassay.extraction.evidence import PlacedValue, field_steps
 from fieldassay.extraction.places import Place
-from fieldassay.extraction.strategies.merge import merge
 from fieldassay.extraction.strategies.prompted import Prompted, Split
+from fieldassay.extraction.strategies.prompts import merge
 from fieldassay.extraction.strategies.rules.strategy import Rules, propose_rules, with_rules
 from fieldassay.extraction.strategy import Example, Task
 from fieldassay.paths import ITEM

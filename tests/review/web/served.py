@@ -12,8 +12,7 @@ from typing import Any
 from fieldassay.review.log import Store
 from fieldassay.review.web import guard
 from fieldassay.review.web.guard import Site
-from fieldassay.review.web.room import ReviewRoom
-from fieldassay.review.web.routes import make_ticket
+from fieldassay.review.web.routes import ReviewRoom, make_ticket
 from fieldassay.review.web.serve import LOOPBACK, listen, make_app, make_server, open_room
 
 

@@ -15,7 +15,7 @@ from tests.review.receipts import add, make_receipts, take
 from tests.review.web.served import served
 
 from fieldassay.review.web import guard
-from fieldassay.review.web.room import LIMITS
+from fieldassay.review.web.routes import LIMITS
 
 # Documents made to exhaust a machine: each fails alone, within the limits of its child, and the server
 # answers on.

@@ -29,7 +29,7 @@ from fieldassay.review.sheets.make import ReviewRequest, Shares, make_review
 from fieldassay.review.sheets.sheets import RefusedError
 from fieldassay.review.web import guard
 from fieldassay.review.web.guard import HEADERS, MOST_BYTES
-from fieldassay.review.web.room import Pages, read_pages
+from fieldassay.review.web.routes import Pages, read_pages
 from fieldassay.review.web.serve import LOOPBACK, PATHS, Address, listen, open_room, serve_team
 
 # Every route refuses what it must: a route without a row here fails the first test

@@ -31,13 +31,6 @@ from fieldassay.extraction.evidence import (
     without_value,
 )
 from fieldassay.extraction.places import Search, surface_forms
-from fieldassay.extraction.strategies.merge import (
-    merge,
-    null_texts,
-    reask_request,
-    unsupported,
-    value_confidences,
-)
 from fieldassay.extraction.strategies.prompts import (
     Detect,
     DocumentTypes,
@@ -48,7 +41,12 @@ from fieldassay.extraction.strategies.prompts import (
     choose_passages,
     describe_fields,
     fence,
+    merge,
+    null_texts,
+    reask_request,
     schema_text,
+    unsupported,
+    value_confidences,
     without_copies,
 )
 from fieldassay.extraction.strategy import (

@@ -25,8 +25,7 @@ from fieldassay.review.log import Store, connect
 from fieldassay.review.sheets.sheets import Person, RefusedError, read_form
 from fieldassay.review.web import guard, routes
 from fieldassay.review.web.guard import EVERYTHING, ROLES, App, Guard, Message, Site
-from fieldassay.review.web.room import LIMITS, Pages, ReviewRoom, WebCall
-from fieldassay.review.web.routes import make_ticket
+from fieldassay.review.web.routes import LIMITS, Pages, ReviewRoom, WebCall, make_ticket
 
 # The server of a review: every route in one table, each with the roles that may use it.
 
