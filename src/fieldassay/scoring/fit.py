@@ -388,23 +388,35 @@ def _count(judged: Judged, ids: tuple[str, ...], findings: dict[str, SideContent
 
 
 _SIGNS = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+|[^\w\s]")
+_DECIMALS = re.compile(r"(?<!\d)(?:[\d.]+(,)|[\d,]+(\.))\d{1,2}(?![.,]?\d)")
 
 
 def name_form(text: str, *, is_list: bool) -> str:
     """Return how a text is written: the sign that divides a list, or its words as `a` and numbers as `1`.
 
-    It is empty for a text without a number, and for a list of one.
+    Numbers with a decimal comma are `1_`. It is empty for a text without a number, and for a list of one.
 
     >>> name_form("15-Mar-2025", is_list=False), name_form("Rue 1, Ost", is_list=False)
     ('1-a-1', 'a1,a')
+    >>> [name_form(text, is_list=False) for text in ("1.525,00 EUR", "1,525.00 EUR", "1,525 EUR")]
+    ['1_a', '1a', '1a']
     >>> name_form("a | b, c", is_list=True), name_form("Main St", is_list=False)
     ('|', '')
     """
     if is_list:
         return next((sign for sign in "|;," if sign in text), "")
     signs = _SIGNS.findall(text[:_LONGEST_NAME])
-    form = "".join("a" if sign[0].isalpha() else "1" if sign[-1].isdigit() else sign for sign in signs)
+    form = "".join(
+        "a" if sign[0].isalpha() else sign if not sign[-1].isdigit() else "1_" if _has_comma(sign) else "1"
+        for sign in signs
+    )
     return form if "1" in form else ""
+
+
+def _has_comma(text: str) -> bool | None:
+    """Return whether the decimals of a number stand behind a comma; None without decimals."""
+    decimals = _DECIMALS.search(text)
+    return None if decimals is None else decimals[1] is not None
 
 
 def describe_mixed(gold: DataProfile) -> list[str]:
@@ -429,17 +441,22 @@ def describe_mixed(gold: DataProfile) -> list[str]:
 
 
 def _are_of_one_type(text: str, other: str) -> bool:
-    """Return whether both are dates, or amounts of which one has a currency.
+    """Return whether both are dates, or amounts of which one has a currency, or one a decimal comma.
 
     >>> [_are_of_one_type(text, "$5.00") for text in ("1,250", "60.00 AUD", "5 kg", "$5 | $6")]
     [True, True, False, False]
+    >>> [_are_of_one_type(text, "5.00") for text in ("1.250,00", "1250", "12,5", "1,250")]
+    [True, False, True, False]
     >>> _are_of_one_type("15-Mar-2025", "16/03/2025"), _are_of_one_type("2201 12", "220112")
     (True, False)
     """
     dates, amounts = ([reader.read(raw) for raw in (text, other)] for reader in (DateReader(), MoneyReader()))
     if any(amount.problem is not None for amount in amounts):
         return all(date.problem is None for date in dates)
-    return any(amount.value.currency is not None for amount in amounts)
+    if {_has_comma(text), _has_comma(other)} == {True, False}:
+        return True
+    forms = {name_form(raw, is_list=False).replace("1_", "1") for raw in (text, other)}
+    return len(forms) > 1 and any(amount.value.currency is not None for amount in amounts)
 
 
 def _look(finding: SideContent, document: str, raw: Any, reading: Reading, reader: Reader) -> None:

@@ -266,7 +266,7 @@ def run(**params: Any) -> int:
     """
     from fieldassay.commands.cli.inputs import read_spec_option
     from fieldassay.commands.cli.output import keep_output_clean, show_extraction
-    from fieldassay.commands.cli.thresholds import find_exit_code
+    from fieldassay.commands.cli.thresholds import complain_of_outcomes, find_exit_code
     from fieldassay.commands.extract import SweepOptions, estimate
     from fieldassay.commands.extract import run as run_systems
     from fieldassay.scoring.inputs import ScoreOptions
@@ -299,7 +299,10 @@ def run(**params: Any) -> int:
         return INCOMPLETE
     if not any(extraction.counts["predicted"] for extraction in sweep.extractions.values()):
         return NOTHING
-    return find_exit_code(sweep.run.decisions if sweep.run is not None else (), (), is_strict=False)
+    decisions = sweep.run.decisions if sweep.run is not None else ()
+    code = find_exit_code(decisions, (), is_strict=False)
+    complain_of_outcomes(decisions, (), code, is_quiet=params["quiet"] or params["is_json"])
+    return code
 
 
 def _show_sweep(sweep: Any, params: Any) -> None:

@@ -361,7 +361,7 @@ def _verdict(
     run: Run, thresholds: tuple[Gate, ...], baseline: BaselineChoice, params: Mapping[str, Any]
 ) -> int:
     from fieldassay.commands.cli.output import complain
-    from fieldassay.commands.cli.thresholds import describe_outcomes, find_exit_code
+    from fieldassay.commands.cli.thresholds import complain_of_outcomes, find_exit_code
 
     if run.is_saved and not params["quiet"]:
         tables = [
@@ -375,8 +375,5 @@ def _verdict(
         tables += ["statistics.parquet"] if run.result.paired is not None else []
         complain(f"written to {run.folder}: {', '.join(tables)}, run.json")
     code = find_exit_code(run.decisions, thresholds, baseline.gates, is_strict=params["strict"])
-    shown = ("failed:", "inconclusive:")[: 1 + (code > 1)] if params["quiet"] else ""
-    for line in describe_outcomes(run.decisions, thresholds):
-        if line.startswith(shown):
-            complain(line)
+    complain_of_outcomes(run.decisions, thresholds, code, is_quiet=params["quiet"])
     return 0 if params["exit_zero"] else code

@@ -108,6 +108,18 @@ def describe_outcomes(decisions: Sequence[Decision], thresholds: Iterable[Gate])
     return lines
 
 
+def complain_of_outcomes(
+    decisions: Sequence[Decision], thresholds: Iterable[Gate], code: int, *, is_quiet: bool
+) -> None:
+    """Print the line of each failed, silent or undecided gate; with `--quiet` those behind the exit code."""
+    from fieldassay.commands.cli.output import complain
+
+    shown = ("failed:", "inconclusive:")[: 1 + (code > 1)] if is_quiet else ""
+    for line in describe_outcomes(decisions, thresholds):
+        if line.startswith(shown):
+            complain(line)
+
+
 def find_exit_code(
     decisions: Sequence[Decision],
     thresholds: Iterable[Gate],

@@ -564,8 +564,8 @@ def _recommend(
 
     1. One system passes all gates: use it. 2. Several do: use the best of them by the main metric; with it
     are named those that it is not shown to lead, else those that it leads on documents like these only.
-    3. None does: nothing is recommended, and the closest is named. Without gates, or with fewer than `FEWEST`
-    documents, nothing is recommended.
+    3. None does: nothing is recommended, and the closest is named with the gate that it fails. Without gates,
+    or with fewer than `FEWEST` documents, nothing is recommended.
     """
     documents = max(
         (standing.main.documents for standing in standings if standing.main is not None), default=0
@@ -575,7 +575,7 @@ def _recommend(
     if main is None:
         return Recommendation("No system has a score", (), "none")
     first = standings[0]
-    if documents < FEWEST:
+    if documents < FEWEST and (usable or not decisions):
         are = "is" if documents == 1 else "are"
         few = f"{format_count(documents, 'document')} {are} too few to recommend a system"
         return Recommendation(few, (), "none")
