@@ -6,11 +6,11 @@ import re
 def extract(document):
     """Return the entries of one page."""
     lines = "\n".join(document["pages"]).splitlines()
-    found = [re.fullmatch(r"(?P<name>\D.*?), (?P<pages>\d[\d, ]*)\.?", line.strip()) for line in lines]
+    matches = [re.fullmatch(r"(?P<name>\D.*?), (?P<pages>\d[\d, ]*)\.?", line.strip()) for line in lines]
     return {
         "entries": [
-            {"name": one["name"], "pages": [int(page) for page in re.findall(r"\d+", one["pages"])]}
-            for one in found
-            if one
+            {"name": match["name"], "pages": [int(page) for page in re.findall(r"\d+", match["pages"])]}
+            for match in matches
+            if match
         ]
     }

@@ -94,13 +94,13 @@ def read_messages(messages: list[dict[str, object]]) -> Iterator[tuple[str, str,
 
 def make_records(fillers: Iterator[tuple[str, str, Filler]]) -> Iterator[dict[str, object]]:
     """Yield a record for each message."""
-    found: dict[str, dict[str, list[Filler]]] = {}
+    slots_of: dict[str, dict[str, list[Filler]]] = {}
     for message, slot, (mentions, is_optional) in fillers:
-        slots = found.setdefault(message, {})
-        known = {mention for other, _ in slots.get(slot, []) for mention in other}
-        if mentions and known.isdisjoint(mentions):
+        slots = slots_of.setdefault(message, {})
+        earlier = {mention for other, _ in slots.get(slot, []) for mention in other}
+        if mentions and earlier.isdisjoint(mentions):
             slots.setdefault(slot, []).append((mentions, is_optional))
-    for message, slots in found.items():
+    for message, slots in slots_of.items():
         record, accepted = {"id": message}, {}
         for slot, own in slots.items():
             if slot in SINGLE:  # another template may name another one

@@ -379,8 +379,8 @@ def agree(ratings: Ratings, pairs: RatedPairs, draws: ReplicateWeights) -> Coeff
 
     >>> codes = np.array([[0, 0]] * 4 + [[0, 1]] + [[1, 1]] * 3)
     >>> ratings = Ratings.of(np.arange(8), codes, differ, ("a", "b"), 8)
-    >>> found = agree(ratings, ratings.pairs(), draw_weights([*"abcdefgh"], BootstrapSettings(0)))
-    >>> float(found.observed[0]), round(float(found.alpha[0]), 4), round(float(found.ac1[0]), 4)
+    >>> measures = agree(ratings, ratings.pairs(), draw_weights([*"abcdefgh"], BootstrapSettings(0)))
+    >>> float(measures.observed[0]), round(float(measures.alpha[0]), 4), round(float(measures.ac1[0]), 4)
     (0.875, 0.7619, 0.7538)
     """
     from scipy.sparse import csr_array

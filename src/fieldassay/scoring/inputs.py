@@ -102,8 +102,8 @@ def with_keywords(spec: Any, options: ScoreOptions, keywords: Mapping[str, Any])
 
     Raises `ProblemsError` for each name that is no option, and for each value that is none.
 
-    >>> spec, given = "fields: {total: money}", {"seed": 1, "metrics": "f1"}
-    >>> plan, options = with_keywords(spec, ScoreOptions(), given)
+    >>> spec, keywords = "fields: {total: money}", {"seed": 1, "metrics": "f1"}
+    >>> plan, options = with_keywords(spec, ScoreOptions(), keywords)
     >>> plan.spec.statistics.seed, options.metrics
     (1, ('f1',))
     """

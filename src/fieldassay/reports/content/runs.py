@@ -51,13 +51,18 @@ class HistoryOf(Struct, frozen=True):
     slice: Mapping[str, str] = {}
 
     @property
+    def parts(self) -> tuple[bool, bool]:
+        """Return whether they are of a field, and whether of a slice."""
+        return self.field is not None, bool(self.slice)
+
+    @property
     def title(self) -> str:
         """Return what the column is named after; empty for the headline.
 
         >>> HistoryOf("total", {"type": "invoice"}).title
         'total, type=invoice'
         """
-        return clip(", ".join([self.field or "", *map("=".join, self.slice.items())]).strip(", "), _NAME)
+        return ", ".join([self.field or "", *map("=".join, self.slice.items())]).strip(", ")
 
 
 def listed_json(store: Path, listing: Listing, shown: HistoryOf) -> str:
@@ -89,7 +94,7 @@ def render_listed(store: Path, listing: Listing, shown: HistoryOf, screen: Scree
         "started (UTC)",
         "spec",
         "system",
-        shown.title or (clip(names.pop(), _NAME) if len(names) == 1 else "headline"),
+        clip(shown.title or (names.pop() if len(names) == 1 else "headline"), _NAME),
         "status",
     ]
     rows, styles = [], []
@@ -101,8 +106,10 @@ def render_listed(store: Path, listing: Listing, shown: HistoryOf, screen: Scree
         page.table([PageColumn(head, is_name=head in _NAMES) for head in heads], rows, styles)
     if rows and shown.title and not any(headlines.values()):
         sound = [run for run in listing.runs if not run.damage]
-        known = {HistoryOf(one.field, one.slice).title for run in sound for one in run.estimates.estimates}
-        page.line(f"no run has a number for {shown.title}; {nearest(shown.title, known - {''})}")
+        numbers = [HistoryOf(one.field, one.slice) for run in sound for one in run.estimates.estimates]
+        alike = {number.title for number in numbers if number.parts == shown.parts}
+        hint = f"; {nearest(shown.title[:100], alike)}" if alike else ""
+        page.line(f"no run has a number for {clip(shown.title, 100)}{hint}")
     hidden = listing.total - len(listing.runs)
     if hidden:
         page.line(f"and {format_count(hidden, 'older run')}; --limit shows more")
