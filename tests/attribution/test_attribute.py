@@ -12,8 +12,14 @@ import pytest
 import fieldassay as fa
 from fieldassay import score
 from fieldassay.attribution.attribute import Attribution
-from fieldassay.attribution.labels import LABELS, AttributedValue, are_equal, label_value
-from fieldassay.attribution.sent import SentText, text_transcript
+from fieldassay.attribution.labels import (
+    LABELS,
+    AttributedValue,
+    SentText,
+    are_equal,
+    label_value,
+    text_transcript,
+)
 from fieldassay.attribution.share import SuspiciousGold, find_suspicious_gold
 from fieldassay.commands.cli.main import main
 from fieldassay.documents.transcript import Line, Page, Transcript, Word

@@ -14,7 +14,8 @@ from fieldassay.extraction.evidence import PlacedValue, field_steps
 from fieldassay.extraction.places import Place
 from fieldassay.extraction.strategies.prompted import Prompted, Split
 from fieldassay.extraction.strategies.prompts import merge
-from fieldassay.extraction.strategies.rules.strategy import Rules, propose_rules, with_rules
+from fieldassay.extraction.strategies.rules.propose import propose_rules, with_rules
+from fieldassay.extraction.strategies.rules.strategy import Rules
 from fieldassay.extraction.strategy import Example, Task
 from fieldassay.paths import ITEM
 from fieldassay.spec.language.model import Find

@@ -14,15 +14,19 @@ import numpy as np
 from msgspec import Struct, field
 from msgspec.structs import asdict, replace
 
-from fieldassay.attribution.labels import MOST_CHANCE, MOST_MISSED, AttributedValue, Finding, label_value
-from fieldassay.attribution.sent import (
+from fieldassay.attribution.labels import (
+    MOST_CHANCE,
+    MOST_MISSED,
     UNCOPIED,
+    AttributedValue,
     Extractions,
+    Finding,
     Sent,
     SentText,
     Twins,
     find_shared,
     find_twins,
+    label_value,
     open_extractions,
 )
 from fieldassay.attribution.share import AT, COUNTS, FieldShares, estimate_shares

@@ -268,7 +268,7 @@ def _shared_ids(rows: Sightings, count: int, predictions: Mapping[str, Records])
 
 def _with_rules(inferred: Inferred, gold: Path, docs: Path) -> Inferred:
     """Return a spec with the rules that documents propose, and how often they are right in comments."""
-    from fieldassay.extraction.strategies.rules.strategy import propose_rules, with_rules
+    from fieldassay.extraction.strategies.rules.propose import propose_rules, with_rules
     from fieldassay.extraction.systems import read_examples
 
     examples, problems = read_examples(
