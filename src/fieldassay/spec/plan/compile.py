@@ -261,13 +261,15 @@ class _Checker(Struct, frozen=True):
         """Note the problems of one metric or gate."""
         try:
             call = parse(text)
-            found = select_metrics([str(call)], self.vocabulary)
+            metrics = select_metrics([str(call)], self.vocabulary)
             if steps == ("score",) and not self._is_score(call):
-                names = {one.name: None for one in found if one.name != call.name} or ("accuracy",)
-                raise ValueError(f"{text!r} is no single number of a document; write one: {', '.join(names)}")
+                own = dict.fromkeys(one.name for one in metrics if self._is_score(MetricCall(one.name)))
+                names = ", ".join(own or ("accuracy",))
+                raise ValueError(f"{text!r} is no single number of a document; write one: {names}")
         except ValueError as error:
             what, _, remedy = str(error).partition("; ")
-            example = "accuracy >= 0.9" if steps[0] == "gates" else "f1 or field_accuracy[total]"
+            examples = {"gates": "accuracy >= 0.9", "score": "f1"}
+            example = examples.get(str(steps[0]), "f1 or field_accuracy[total]")
             self.report.add(steps, what, remedy or f"write for example {example}", "invalid_expression")
             return
         if call.field is None or call.field in self.paths:
