@@ -467,9 +467,9 @@ def _lines(status: Status) -> Iterator[str]:
         sum(status.sheets.values()),
         status.sheets.get("done", 0) + status.sheets.get("adjudicated", 0),
     )
-    states = ", ".join(f"{count:,} {state}" for state, count in status.sheets.items())
+    states = ", ".join(f"{count:,} {state}" for state, count in status.sheets.items() if state != "done")
     yield (
-        f"sheets           {finished:,} of {total:,} done ({states}); "
+        f"sheets           {finished:,} of {total:,} done{f' ({states})' if states else ''}; "
         f"{format_count(status.labeled, 'label')}{'; closed' if status.is_closed else ''}"
     )
     if status.audits_open:

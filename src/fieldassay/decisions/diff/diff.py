@@ -223,6 +223,7 @@ class Diff(Brief, Struct, frozen=True, eq=False):
             **lists,
             "changes": _changes_data(self.changes),
             "losses": [asdict(loss) for loss in self.losses],
+            "lost": self.lost,
             "reason": self.reason,
             "notes": list(self.notes),
             "warnings": list(self.warnings),
