@@ -266,7 +266,7 @@ def run(**params: Any) -> int:
     """
     from fieldassay.commands.cli.inputs import read_spec_option
     from fieldassay.commands.cli.output import keep_output_clean, show_extraction
-    from fieldassay.commands.cli.thresholds import complain_of_outcomes, find_exit_code
+    from fieldassay.commands.cli.thresholds import report_outcomes
     from fieldassay.commands.extract import SweepOptions, estimate
     from fieldassay.commands.extract import run as run_systems
     from fieldassay.scoring.inputs import ScoreOptions
@@ -300,9 +300,7 @@ def run(**params: Any) -> int:
     if not any(extraction.counts["predicted"] for extraction in sweep.extractions.values()):
         return NOTHING
     decisions = sweep.run.decisions if sweep.run is not None else ()
-    code = find_exit_code(decisions, (), is_strict=False)
-    complain_of_outcomes(decisions, (), code, is_quiet=params["quiet"] or params["is_json"])
-    return code
+    return report_outcomes(decisions, is_strict=False, is_quiet=params["quiet"] or params["is_json"])
 
 
 def _show_sweep(sweep: Any, params: Any) -> None:

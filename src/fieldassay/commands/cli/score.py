@@ -361,7 +361,7 @@ def _verdict(
     run: Run, thresholds: tuple[Gate, ...], baseline: BaselineChoice, params: Mapping[str, Any]
 ) -> int:
     from fieldassay.commands.cli.output import complain
-    from fieldassay.commands.cli.thresholds import complain_of_outcomes, find_exit_code
+    from fieldassay.commands.cli.thresholds import report_outcomes
 
     if run.is_saved and not params["quiet"]:
         tables = [
@@ -374,6 +374,7 @@ def _verdict(
         tables += ["comparisons.json"] if run.result.comparisons else []
         tables += ["statistics.parquet"] if run.result.paired is not None else []
         complain(f"written to {run.folder}: {', '.join(tables)}, run.json")
-    code = find_exit_code(run.decisions, thresholds, baseline.gates, is_strict=params["strict"])
-    complain_of_outcomes(run.decisions, thresholds, code, is_quiet=params["quiet"])
+    code = report_outcomes(
+        run.decisions, thresholds, baseline.gates, is_strict=params["strict"], is_quiet=params["quiet"]
+    )
     return 0 if params["exit_zero"] else code

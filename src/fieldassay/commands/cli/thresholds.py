@@ -108,16 +108,23 @@ def describe_outcomes(decisions: Sequence[Decision], thresholds: Iterable[Gate])
     return lines
 
 
-def complain_of_outcomes(
-    decisions: Sequence[Decision], thresholds: Iterable[Gate], code: int, *, is_quiet: bool
-) -> None:
-    """Print the line of each failed, silent or undecided gate; with `--quiet` those behind the exit code."""
+def report_outcomes(
+    decisions: Sequence[Decision],
+    thresholds: Iterable[Gate] = (),
+    regressions: Collection[Gate] = (),
+    *,
+    is_strict: bool,
+    is_quiet: bool,
+) -> int:
+    """Print each failed, silent or undecided gate, with `--quiet` those behind the exit code; return that."""
     from fieldassay.commands.cli.output import complain
 
+    code = find_exit_code(decisions, thresholds, regressions, is_strict=is_strict)
     shown = ("failed:", "inconclusive:")[: 1 + (code > 1)] if is_quiet else ""
     for line in describe_outcomes(decisions, thresholds):
         if line.startswith(shown):
             complain(line)
+    return code
 
 
 def find_exit_code(

@@ -225,10 +225,11 @@ def describe_change(change: Comparison | None) -> str:
 
 def _count_changes(table: FieldsBySystem, rows: Sequence[FieldRow]) -> ReportTable:
     """Return the fields of many systems: the first, the range of the others, and who is better or worse."""
-    names = dict(zip(table.systems, clip_apart(table.systems, 16), strict=True))
-    heads = ["field", names[table.systems[0]], f"{len(names) - 1} others", "▼ worse", "▲ better"]
-    cells = []
-    for row in rows:
+    changes = [[_sort_changes(row, verdict) for verdict in ("worse", "better")] for row in rows]
+    largest = dict.fromkeys(of_verdict[0].systems[1] for pair in changes for of_verdict in pair if of_verdict)
+    first, *others = clip_apart([table.systems[0], *largest], 16)
+    names, cells = dict(zip(largest, others, strict=True)), []
+    for row, pair in zip(rows, changes, strict=True):
         values = [
             estimate.value
             for estimate in row.estimates[1:]
@@ -240,21 +241,28 @@ def _count_changes(table: FieldsBySystem, rows: Sequence[FieldRow]) -> ReportTab
                 clip(row.field, _FIELD),
                 format_value(row.estimates[0]),
                 ends[0] if ends[0] == ends[1] else f"{ends[0].removesuffix('%')} to {ends[1]}",
-                *(
-                    _name_systems([change for change in row.shown if change.verdict == verdict], names)
-                    for verdict in ("worse", "better")
-                ),
+                *(_name_largest(of_verdict, names) for of_verdict in pair),
             ]
         )
+    heads = ["field", first, f"{len(table.systems) - 1} others", "▼ worse", "▲ better"]
     return ReportTable("", heads, cells, ())
 
 
-def _name_systems(changes: Sequence[Comparison], names: Mapping[str, str]) -> str:
-    named = [
-        f"{names[change.systems[1]]} {format_points(change.difference or 0.0, change.unit)}"
-        for change in sorted(changes, key=lambda change: -abs(change.difference or 0.0))[:2]
-    ]
-    return ", ".join([*named, *([f"{len(changes) - 2} more"] if len(changes) > 2 else [])])
+def _sort_changes(row: FieldRow, verdict: str) -> list[Comparison]:
+    """Return the comparisons of a field with a verdict, the largest difference first."""
+    return sorted(
+        (change for change in row.shown if change.verdict == verdict),
+        key=lambda change: -abs(change.difference or 0.0),
+    )
+
+
+def _name_largest(changes: Sequence[Comparison], names: Mapping[str, str]) -> str:
+    """Return the system with the largest difference, its points, and how many others there are."""
+    others = f", {len(changes) - 1} more" if len(changes) > 1 else ""
+    return "".join(
+        f"{names[change.systems[1]]} {format_points(change.difference or 0.0, change.unit)}{others}"
+        for change in changes[:1]
+    )
 
 
 def describe_rest(table: FieldsBySystem, most: int = MOST_FIELDS) -> list[str]:
