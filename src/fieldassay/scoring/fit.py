@@ -388,7 +388,6 @@ def _count(judged: Judged, ids: tuple[str, ...], findings: dict[str, SideContent
 
 
 _SIGNS = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+|[^\w\s]")
-_DECIMALS = re.compile(r"(?<!\d)(?:[\d.]+(,)|[\d,]+(\.))\d{1,2}(?![.,]?\d)")
 
 
 def name_form(text: str, *, is_list: bool) -> str:
@@ -414,9 +413,10 @@ def name_form(text: str, *, is_list: bool) -> str:
 
 
 def _has_comma(text: str) -> bool | None:
-    """Return whether the decimals of a number stand behind a comma; None without decimals."""
-    decimals = _DECIMALS.search(text)
-    return None if decimals is None else decimals[1] is not None
+    """Return whether the decimals of a text's first number stand behind a comma; None without decimals."""
+    number = next((sign for sign in _SIGNS.findall(text[:_LONGEST_NAME]) if sign[0].isdigit()), "")
+    whole, comma, decimals = number.rpartition("," if number.rfind(",") > number.rfind(".") else ".")
+    return comma == "," if whole and comma not in whole and len(decimals) <= 2 else None
 
 
 def describe_mixed(gold: DataProfile) -> list[str]:
