@@ -307,7 +307,8 @@ def read_shares(result: Result) -> pl.DataFrame:
     """
     import polars as pl
 
-    documents, score_of, column = result.documents, find_score(result), find_lost(result)
+    documents, score_of = result.documents, find_score(result)
+    column = find_lost(score_of)
     assert documents is not None
     highest = 1.0 if score_of is None else highest_value(score_of) or 1.0
     is_lower = score_of is not None and column == "score" and score_of.metric.better == "lower"
@@ -325,9 +326,8 @@ def find_score(result: Result) -> BoundMetric | None:
     return None if spec is None else bind_score(spec)
 
 
-def find_lost(result: Result) -> str:
+def find_lost(score_of: BoundMetric | None) -> str:
     """Return what losses are shares of: the `score` of documents, or the `accuracy` where that is a count."""
-    score_of = find_score(result)
     return "score" if score_of is None or is_costed(score_of) else "accuracy"
 
 

@@ -360,8 +360,7 @@ def _join(errors: _Errors, gained: Floats, score_of: BoundMetric | None, keys: I
     is_several = (counts > 1)[group]
     if not is_several.any():
         return gained
-    copies = np.full(len(gained), -1)
-    copies[is_several] = np.unique(group[is_several], return_inverse=True)[1]
+    copies = np.where(is_several, (np.cumsum(counts > 1) - 1)[group], -1)
     own, alone = copies[is_several], np.nan_to_num(gained[is_several])
     sums = np.bincount(own, alone)[own]
     part = np.where(np.abs(sums) > 1e-12, alone / np.where(sums == 0, 1.0, sums), 1 / np.bincount(own)[own])

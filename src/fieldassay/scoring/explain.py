@@ -26,7 +26,7 @@ from fieldassay.records.record import Record, to_json
 from fieldassay.records.source import Source
 from fieldassay.scoring.checking import Findings, name_idle
 from fieldassay.scoring.engine.assemble import Identity, assemble
-from fieldassay.scoring.engine.judge import judge
+from fieldassay.scoring.engine.judge import judge, record_of
 from fieldassay.scoring.engine.scopes import applicability
 from fieldassay.scoring.fit import (
     DataProfile,
@@ -262,7 +262,7 @@ def explain_field(plan: Plan, field: str, gold: Any, pred: Any) -> tuple[Explana
     """
     steps = (field,) if field in plan.slots else _steps_to(plan, field)
     path = plan.field_of(join_path(steps))
-    rows = judge_rows(plan, _record_of(steps, to_json(gold)), _record_of(steps, to_json(pred)))
+    rows = judge_rows(plan, record_of(steps, to_json(gold)), record_of(steps, to_json(pred)))
     return tuple(
         explain_row(plan, row) for row in rows if row["kind"] == "value" and _is_under(row["field"], path)
     )
@@ -284,14 +284,6 @@ def _steps_to(plan: Plan, field: str) -> tuple[Step, ...]:
             "unknown_name",
         )
     return steps
-
-
-def _record_of(steps: Sequence[Step], value: Any) -> dict[str, Any]:
-    """Return a record with nothing but a value, under the steps that lead to it; one item in each list."""
-    for step in reversed(steps):
-        value = [value] if isinstance(step, int) else {step: value}
-    record: dict[str, Any] = value
-    return record
 
 
 def judge_rows(plan: Plan, gold: Mapping[str, Any], pred: Mapping[str, Any]) -> list[dict[str, Any]]:

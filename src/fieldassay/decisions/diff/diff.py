@@ -20,7 +20,7 @@ from fieldassay.decisions.basis import (
     join_data,
     keep_needed,
 )
-from fieldassay.decisions.losses import find_losses, find_lost
+from fieldassay.decisions.losses import find_losses, find_lost, find_score
 from fieldassay.errors import Problem, ProblemsError, nearest, problem
 from fieldassay.io.files.tables import csv_text, show_names
 from fieldassay.io.text.shown import Brief, format_count, make_printable
@@ -428,7 +428,7 @@ def diff_runs(*references: str | Path, options: DiffOptions = DiffOptions()) -> 
         rankings=comparisons.rankings,
         changes=changes,
         losses=() if changes is None else _compare_losses(entries, documents),
-        lost=find_lost(entries[0].run.run.result),
+        lost=find_lost(find_score(entries[0].run.run.result)),
         reason=reason,
         replicates=data.replicates,
         seed=data.seed,

@@ -560,8 +560,8 @@ def _find_equal(plan: Plan, values: Sequence[tuple[str, list[dict[str, Any]]]]) 
         }
         for first, second in combinations(texts, 2):
             pairs.append((at, str(first), str(second)))
-            gold.append(_record_of(field, texts[first]))
-            pred.append(_record_of(field, texts[second]))
+            gold.append(record_of(split_path(field), read_given(texts[first])))
+            pred.append(record_of(split_path(field), read_given(texts[second])))
     same: list[dict[str, str]] = [{} for _ in values]
     for (at, first, second), is_equal in zip(pairs, _are_equal(plan, gold, pred), strict=True):
         if is_equal and second not in same[at]:
@@ -584,10 +584,9 @@ def _are_equal(plan: Plan, gold: list[dict[str, Any]], pred: list[dict[str, Any]
     ]
 
 
-def _record_of(field: str, text: str) -> dict[str, Any]:
-    """Return a record with nothing but a value at a field's place."""
-    value: Any = read_given(text)
-    for step in reversed(split_path(field)):
-        value = {step: value} if isinstance(step, str) else [value]
+def record_of(steps: Sequence[Step], value: Any) -> dict[str, Any]:
+    """Return a record with nothing but a value, under the steps that lead to it; one item in each list."""
+    for step in reversed(steps):
+        value = [value] if isinstance(step, int) else {step: value}
     record: dict[str, Any] = value
     return record
